@@ -16,7 +16,7 @@ from wengert.plugins import SGD
 from wengert.profiling import ProgramTimes, profile
 from wengert.program.emit import Kernel
 from wengert.run import Batched
-from wengert.run.batching.launch import Launch, launch_of
+from wengert.run.batching.kernel import BatchedKernel, batched_kernel
 
 Vector = wg.ArrayLayer[tuple[int], np.float64]
 LINE = "test_batches.py:"
@@ -107,21 +107,21 @@ def test_launches_of_a_profile_are_not_those_of_other_runs() -> None:
     """A signature remembers launches, and none of them is slower for a profile."""
     model, seen = Model(), []
     with pytest.MonkeyPatch.context() as patched:
-        make = Launch.__init__
+        make = BatchedKernel.__init__
 
-        def made(self: Launch, *given: Any) -> None:
+        def made(self: BatchedKernel, *given: Any) -> None:
             seen.append((type(self).__name__, given[2] if len(given) > 2 else Kernel))
             make(self, *given)
 
-        patched.setattr(Launch, "__init__", made)
+        patched.setattr(BatchedKernel, "__init__", made)
         with profile(program=True):
             model.loss(3, 2, 1).train().run(Batched())
-        assert {name for name, _ in seen} == {"TimedLaunch"}
+        assert {name for name, _ in seen} == {"TimedBatchedKernel"}
         seen.clear()
         model.loss(3, 2, 1).train().run(Batched())
-        assert ("Launch", Kernel) in seen
-        assert {name for name, _ in seen} == {"Launch"}
-    assert callable(launch_of)
+        assert ("BatchedKernel", Kernel) in seen
+        assert {name for name, _ in seen} == {"BatchedKernel"}
+    assert callable(batched_kernel)
 
 
 def test_rows_that_go_one_after_the_other_have_a_line() -> None:
@@ -135,7 +135,7 @@ def test_rows_that_go_one_after_the_other_have_a_line() -> None:
     vectors = [np.full((3,), 0.1 * i, np.float64) for i in range(4)]
     page = page_of(lambda: sum((wg.sum(cubed(w * x)) for x in vectors), wg.lift(0.0)), lambda x: x.train())
     assert page.runs > 0
-    rows = [x for x in page.lines if x.text.strip() == "one row after the other"]
+    rows = [x for x in page.lines if x.text.strip() == "all rows" and x.operation == "cubed"]
     assert [(x.part, x.operation) for x in rows] == [("forward", "cubed"), ("backward", "cubed")]
     assert all(x.seconds > 0.0 and LINE in x.line for x in rows)
 

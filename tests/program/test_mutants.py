@@ -233,7 +233,7 @@ def test_each_key_of_what_outlives_a_launch_is_needed(name: str, monkeypatch: py
         chance.standard_normal((10, *k.shape) if not one else k.shape).astype(np.float32)
         for k, one in zip(call.signature.kinds, shared, strict=True)
     ]
-    right = BatchedKernel(call.signature, shared, (True,))
+    right = BatchedKernel(call.signature, shared)
     assert launches(right, given, True) == launches(right, given, False)
     keys = [
         x
@@ -252,7 +252,7 @@ def test_each_key_of_what_outlives_a_launch_is_needed(name: str, monkeypatch: py
 
         with monkeypatch.context() as m:
             m.setattr(emit, "placed", without)
-            mutant = BatchedKernel(call.signature, shared, (True,))
+            mutant = BatchedKernel(call.signature, shared)
         try:
             found = launches(mutant, given, True)
         except Exception as failure:

@@ -211,7 +211,7 @@ def test_a_kernel_is_what_its_program_means(name: str, rows: int) -> None:
     _, call = lowered(name)
     operands = CELLS[name][1]
     shared = tuple(i >= operands for i in range(len(call.signature.kinds)))
-    kernel, found = BatchedKernel(call.signature, shared, (True,)), Lowered(call.signature, shared)
+    kernel, found = BatchedKernel(call.signature, shared), Lowered(call.signature, shared)
     chance = np.random.default_rng(rows)
     given = [
         chance.standard_normal((rows, *k.shape) if not one else k.shape).astype(np.float32)

@@ -11,9 +11,9 @@ import pytest
 import wengert as wg
 from wengert.arrays import all_quiet
 from wengert.plugins import SGD
-from wengert.run.batching.launch import Launch, Rowwise
+from wengert.run.batching.kernel import BatchedKernel
 
-from .batching.agreement import near
+from .batching.agreement import Rowwise, near
 
 CHANCE = np.random.default_rng(0)
 Expression = Any  # of any type
@@ -102,7 +102,7 @@ def test_many_rows_of_words_and_labels() -> None:
     of = node.signature
     data = [w.ref.data for w in of.template.captured]
     shared = (False, False, False, *(True,) * len(data))
-    launch, definition = Launch(of, shared), Rowwise(of, shared)
+    launch, definition = BatchedKernel(of, shared), Rowwise(of, shared)
     for rows in (1, 2, 7):
         given = [CHANCE.integers(0, n, rows) for n in (5, 4, 5)] + data
         g = CHANCE.uniform(0.5, 1.5, rows)

@@ -279,13 +279,13 @@ class Signature:
 
     __slots__ = (
         *("attributes", "cls", "kind", "kinds", "mode", "nodes", "operation", "pulls", "value"),
-        *("alike", "family", "foreign", "form", "launches", "__weakref__"),
+        *("alike", "family", "foreign", "form", "kernels", "__weakref__"),
     )
     alike: Any  # Any: what interpreters of many rows remember, as in the next three; unset until then
     family: Any
     foreign: bool  # whether a rule of others is called, which may take any time; unset until somebody asks
     form: Any  # Any: what interpreters of many rows remember; unset until then
-    launches: Any  # Any: as above
+    kernels: Any  # Any: as above
 
     def __init__(self, operation: Operation, kinds: tuple[Kind, ...], attributes: Attributes) -> None:
         self.operation = operation
@@ -317,7 +317,7 @@ class Signature:
         """A copy, about which interpreters remember nothing."""
         made = object.__new__(type(self))
         for name in (*Signature.__slots__, *type(self).__slots__):
-            if name not in ("alike", "family", "foreign", "form", "launches", "__weakref__"):
+            if name not in ("alike", "family", "foreign", "form", "kernels", "__weakref__"):
                 setattr(made, name, getattr(self, name))
         return made
 

@@ -22,9 +22,8 @@ from wengert.lazy import LazyDelta
 from wengert.profiling.programs import Part, ProgramLine, ProgramTimes, line_of, plain
 from wengert.program.emit import Kernel, ProgramText
 from wengert.program.program import Argument, Eqn, Program, SourceInfo, Var, printed_lines
-from wengert.run.batching.execution import Binding, BoundSchedule, Direction, Launches
-from wengert.run.batching.kernel import Workspace
-from wengert.run.batching.launch import Each, Launch, one_by_one
+from wengert.run.batching.execution import Binding, BoundSchedule, Direction, Kernels
+from wengert.run.batching.kernel import BatchedKernel, Workspace
 from wengert.run.batching.region import RowSource
 from wengert.site import position
 
@@ -90,8 +89,8 @@ class TimedKernel(Kernel):
             yield line_of(text, source, next(times))
 
 
-class TimedLaunch(Launch):
-    """A launch of timed kernels, which knows how long it takes."""
+class TimedBatchedKernel(BatchedKernel):
+    """A batched kernel of timed ones, which knows how long its launches take."""
 
     def __init__(
         self, clock: Callable[[], float], signature: Signature, shared: tuple[bool, ...], at: tuple[Any, int]
@@ -126,22 +125,17 @@ class TimedLaunch(Launch):
         out: Sequence[Value | None] | None = None,
         workspace: Workspace | None = None,
         keep: bool = True,
-        each: Each = one_by_one,
-    ) -> tuple[tuple[Value, ...], object]:
+    ) -> tuple[tuple[Value, ...], Any]:  # Any: as `BatchedKernel`
         begun = self._clock()
-        found = super().forward(rows, operands, out, workspace, keep, each)
+        found = super().forward(rows, operands, out, workspace, keep)
         self._now["forward"] += self._clock() - begun
         return found
 
     def backward(
-        self,
-        rows: int,
-        kept: Any,  # Any: as `Launch`
-        deltas: Sequence[Value | None],
-        each: Each = one_by_one,
-    ) -> list[Value | LazyDelta | None]:
+        self, rows: int, kept: Any, deltas: Sequence[Value | None]
+    ) -> list[Value | LazyDelta | None]:  # Any: as `BatchedKernel`
         begun = self._clock()
-        found = super().backward(rows, kept, deltas, each)
+        found = super().backward(rows, kept, deltas)
         self._now["backward"] += self._clock() - begun
         return found
 
@@ -149,8 +143,8 @@ class TimedLaunch(Launch):
 class LaunchTimes:
     """The sums of one launch, or of rows that run without one."""
 
-    def __init__(self, binding: Binding, launch: Launch | None) -> None:
-        self._launch = launch if isinstance(launch, TimedLaunch) else None
+    def __init__(self, binding: Binding, launch: BatchedKernel | None) -> None:
+        self._launch = launch if isinstance(launch, TimedBatchedKernel) else None
         self.name, self.line = name_of_group(binding), position(*binding.at)
         self.launches = self.rows = 0
         self.steps = {"forward": 0.0, "backward": 0.0}
@@ -181,8 +175,7 @@ class LaunchTimes:
         for kernel in kernels:
             *lines, out = kernel.lines()
             yield from lines
-        called = "frame and call" if kernels else "one row after the other"
-        yield line(f"    {called}", seconds=inside - sum(x.seconds for x in kernels))
+        yield line("    frame and call", seconds=inside - sum(x.seconds for x in kernels))
         yield line(f"    {moved}", seconds=seconds - inside)
         if kernels:
             yield out
@@ -210,7 +203,7 @@ def brief(alike: Sequence[LaunchTimes], runs: int) -> Iterator[ProgramLine]:
             yield ProgramLine(text, part, alike[0].name, alike[0].line, seconds)
 
 
-class MeasuredBatches(Launches):
+class MeasuredBatches(Kernels):
     """The launches of one question on one line, and the sums of their times."""
 
     def __init__(self, clock: Callable[[], float], told: Told, question: str, line: str) -> None:
@@ -218,7 +211,7 @@ class MeasuredBatches(Launches):
         self._told = told
         self.question, self.line = question, line
         self.busy = False  # with a run
-        self._made: dict[tuple[Signature, tuple[bool, ...]], TimedLaunch] = {}
+        self._made: dict[tuple[Signature, tuple[bool, ...]], TimedBatchedKernel] = {}
         self._known = 0  # launches and kernels, when the present run began
         self._regions: list[
             tuple[BoundSchedule, Direction, Sequence[float], float]
@@ -230,10 +223,10 @@ class MeasuredBatches(Launches):
         self.runs = 0
         self._seconds = self._finding = self._around = 0.0
 
-    def of(self, signature: Signature, shared: tuple[bool, ...], binding: Binding) -> Launch:
+    def of(self, signature: Signature, shared: tuple[bool, ...], binding: Binding) -> BatchedKernel:
         made = self._made.get((signature, shared))
         if made is None:
-            made = self._made[signature, shared] = TimedLaunch(
+            made = self._made[signature, shared] = TimedBatchedKernel(
                 self.clock, signature.copy(), shared, binding.at
             )
         return made
@@ -267,7 +260,7 @@ class MeasuredBatches(Launches):
             for part, name, line, taken in self._besides:
                 self._others[part, name, line] += taken
         for bound, part, steps, _ in self._regions:
-            for step, launch, taken in zip(bound.schedule.steps, bound.launches, steps, strict=True):
+            for step, launch, taken in zip(bound.schedule.steps, bound.kernels, steps, strict=True):
                 binding = bound.bindings[step.group]
                 self._told(part, name_of_group(binding), binding.at, round(taken * 1e9))
                 if counts:
@@ -281,7 +274,7 @@ class MeasuredBatches(Launches):
     def _kernels(self) -> int:
         return sum(1 + len(launch.kernels) for launch in self._made.values())
 
-    def _times_of(self, binding: Binding, launch: Launch | None) -> LaunchTimes:
+    def _times_of(self, binding: Binding, launch: BatchedKernel | None) -> LaunchTimes:
         key: object = launch or (binding.signature, binding.form.source, binding.at)
         found = self._launches.get(key)
         if found is None:

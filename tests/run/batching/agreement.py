@@ -7,6 +7,8 @@ Refuses to know: how a launch computes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -14,11 +16,47 @@ import numpy as np
 from wengert.arrays import all_quiet
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.operation import Signature
+from wengert.graph.template import CellSignature, Parts
 from wengert.lazy import dense
-from wengert.run.batching.launch import Launch, Rowwise, launch_of
+from wengert.run.batching.execution import ComputedRow, row_of
+from wengert.run.batching.kernel import BatchedKernel, batched_kernel
+from wengert.run.batching.region import result_kinds
 
 ROWS = (1, 2, 7)
 TOLERANCE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-5}
+
+
+class Rowwise:
+    """One operation or cell, for one row after the other: what a kernel means."""
+
+    def __init__(self, signature: Signature, shared: tuple[bool, ...]) -> None:
+        self.signature, self.shared = signature, shared
+        self.kinds = result_kinds(signature)
+        self.several = isinstance(signature, CellSignature) and not signature.template.single
+
+    def forward(self, rows: int, operands: Sequence[Any]) -> tuple[tuple[Any, ...], list[ComputedRow]]:
+        """The results, each with an axis of rows, and the rows."""
+        done = [self._row(i, operands) for i in range(rows)]
+        found = [row.value if self.several else (row.value,) for row in done]
+        return tuple(np.asarray(x) for x in zip(*found, strict=True)), done
+
+    def _row(self, i: int, operands: Sequence[Any]) -> ComputedRow:
+        given = zip(operands, self.signature.kinds, self.shared, strict=True)
+        return ComputedRow.of(self.signature, [x if one else row_of(x, i, k) for x, k, one in given])
+
+    def backward(self, rows: int, done: list[ComputedRow], deltas: Sequence[Any]) -> list[Any]:
+        """The delta of each operand, with an axis of rows or summed over them."""
+        sent = [self._sent(done[i], i, deltas) for i in range(rows)]
+        return [self._joined(i, [found[i] for found in sent if i in found]) for i in range(len(self.shared))]
+
+    def _sent(self, row: ComputedRow, i: int, deltas: Sequence[Any]) -> Any:
+        parts = {at: row_of(d, i, self.kinds[at]) for at, d in enumerate(deltas) if d is not None}
+        return row.sent(Parts(parts) if self.several else parts[0]) if parts else {}
+
+    def _joined(self, index: int, found: Sequence[Any]) -> Any:
+        if not found:
+            return None
+        return reduce(add, found) if self.shared[index] else np.asarray([*map(dense, found)])
 
 
 def near(found: Any, expected: Any) -> None:  # Any: numbers and arrays
@@ -54,10 +92,12 @@ def agrees(
     values: Sequence[Any],
     shared: tuple[bool, ...],
     rows: int,
-    launch: Launch | None = None,
-) -> Launch:  # Any: as above
-    """Check one launch; `values` are one row's operands."""
-    launch = launch_of(signature, shared) if launch is None else launch
+    launch: BatchedKernel | None = None,
+) -> BatchedKernel:  # Any: as above
+    """Check one kernel, if it has a program; `values` are one row's operands."""
+    launch = batched_kernel(signature, shared) if launch is None else launch
+    if launch.reason is not None:
+        return launch
     definition = Rowwise(signature, shared)
     operands = [
         x if one else stacked([varied(x, k, i) for i in range(rows)], k)

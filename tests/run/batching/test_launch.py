@@ -13,7 +13,7 @@ import wengert as wg
 from wengert.graph.kinds import Kind
 from wengert.graph.operation import OPERATIONS, Signature
 from wengert.lazy import LazyDelta, Product, Rows
-from wengert.run.batching.launch import launch_of
+from wengert.run.batching.kernel import batched_kernel
 
 from .agreement import ROWS, agrees
 
@@ -109,7 +109,7 @@ def test_rows_of_cells_agree(name: str, rows: int) -> None:
 
 def test_a_shared_matrix_gets_one_product_of_all_rows() -> None:
     of = CELLS["tree"]()
-    launch = launch_of(of, (False,) * 4 + (True, True))
+    launch = batched_kernel(of, (False,) * 4 + (True, True))
     operands = [CHANCE.uniform(-1, 1, (7, 3)) for _ in range(4)] + values(of)[4:]
     (h, c), kept = launch.forward(7, operands)
     deltas = launch.backward(7, kept, [np.ones_like(h), None])
@@ -124,7 +124,7 @@ def test_a_shared_matrix_gets_one_product_of_all_rows() -> None:
 def test_a_shared_matrix_times_a_vector_of_each_row_too() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (4, 3)))
     node: Any = weight @ layer(3)  # Any: has a signature
-    launch = launch_of(node.signature, (True, False))
+    launch = batched_kernel(node.signature, (True, False))
     x = CHANCE.uniform(-1, 1, (7, 3))
     (y,), kept = launch.forward(7, (weight.ref.data, x))
     np.testing.assert_allclose(y, x @ weight.ref.data.T, rtol=1e-12)
@@ -136,7 +136,7 @@ def test_a_shared_matrix_times_a_vector_of_each_row_too() -> None:
 def test_rows_of_a_table_stay_sparse() -> None:
     table = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (9, 3)))
     node: Any = wg.take(table, np.array(0))  # Any: has a signature
-    launch = launch_of(node.signature, (True, False))
+    launch = batched_kernel(node.signature, (True, False))
     (y,), kept = launch.forward(4, (table.ref.data, np.array([3, 1, 3, 0])))
     np.testing.assert_array_equal(y, table.ref.data[[3, 1, 3, 0]])
     found, none = launch.backward(4, kept, [np.ones((4, 3))])
@@ -150,13 +150,13 @@ def test_rows_of_a_table_stay_sparse() -> None:
 def test_a_launch_is_remembered_by_its_signature() -> None:
     of = CELLS["tree"]()
     shared = (False,) * 4 + (True, True)
-    assert launch_of(of, shared) is launch_of(of, shared)
-    assert launch_of(of, (True,) * 6) is not launch_of(of, shared)
+    assert batched_kernel(of, shared) is batched_kernel(of, shared)
+    assert batched_kernel(of, (True,) * 6) is not batched_kernel(of, shared)
 
 
 def test_nothing_below_what_has_no_delta() -> None:
     of = CELLS["literals"]()
-    launch = launch_of(of, (False,) * 4 + (True, True))
+    launch = batched_kernel(of, (False,) * 4 + (True, True))
     operands = [CHANCE.uniform(-1, 1, (2, 3)) for _ in range(4)] + values(of)[4:]
     _, kept = launch.forward(2, operands)
     deltas = launch.backward(2, kept, [np.ones((2, 3)), None])
@@ -181,9 +181,31 @@ def _cubed(**options: Any) -> Any:  # Any: keywords of `operation`, and an opera
 
 
 def test_without_a_rule_rows_go_one_by_one() -> None:
-    node = _cubed()(layer(3))
-    launch = agrees(node.signature, [CHANCE.uniform(-1, 1, 3)], (False,), 7)
-    assert launch.reason == "cubed has no batching rule"
+    cubed = _cubed()
+    x, v = np.arange(1.0, 4.0), SETTINGS.array_weight(np.ones((1, 3)))
+    assert agrees(cubed(layer(3)).signature, [x], (False,), 7).reason == "cubed has no batching rule"
+    parts = [cubed(v[0] * float(i)) + cubed(wg.lift(x) * v[0]) for i in range(4)]
+    loss = wg.sum(wg.stack(parts) * np.arange(12.0).reshape(4, 3))
+    batched = wg.run.Batched()
+    (found,), (expected,) = wg.gradients(loss, (v,)).run(batched), wg.gradients(loss, (v,)).run()
+    np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-12)
+    assert {(one.name, one.count) for one in batched.report.unbatched.values()} == {("cubed", 8)}
+
+
+def test_without_a_rule_a_cell_of_several_results_goes_row_by_row() -> None:
+    cubed = _cubed()
+
+    @wg.cell
+    def both(x: Layer) -> Layer:
+        y = cubed(x)
+        return y, wg.sum(y), x * 2.0
+
+    v = SETTINGS.array_weight(np.ones((1, 3)))
+    rows = [both(v[0] * float(i)) for i in range(4)]
+    for used in ((0, 1), (1,), (0, 2)):
+        loss = sum((wg.sum(wg.square(row[i])) for row in rows for i in used), wg.lift(np.float64(0.0)))
+        (found,), (expected,) = wg.gradients(loss, (v,)).run(wg.run.Batched()), wg.gradients(loss, (v,)).run()
+        np.testing.assert_allclose(np.asarray(found), np.asarray(expected), rtol=1e-12)
 
 
 def test_a_cell_says_which_of_its_operations_has_none() -> None:
@@ -206,12 +228,10 @@ def test_a_user_gives_a_rule() -> None:
 
 
 def test_data_of_a_registered_type_go_one_by_one() -> None:
-    launch = launch_of(
+    launch = batched_kernel(
         OPERATIONS["literal"].signature((wg.extend.kind(wg.extend.Column.OTHER, None, dict),), ()), (False,)
     )
     assert launch.reason is not None
-    (found,), _ = launch.forward(2, ([{"a": 1}, {"b": 2}],))
-    assert list(found) == [{"a": 1}, {"b": 2}]
 
 
 # -- the checker -----------------------------------------------------------------------------------
@@ -237,4 +257,4 @@ def test_a_wrong_rule_is_found(wrong: Any) -> None:  # Any: rules
 def test_a_rule_of_a_wrong_shape_is_refused() -> None:
     node = _cubed(batch=lambda b, x: wg.sum(b.again(x), axis=0))(layer(3))
     with pytest.raises(wg.errors.ShapeError, match="cubed: the batching rule gives"):
-        launch_of(node.signature, (False,))
+        batched_kernel(node.signature, (False,))

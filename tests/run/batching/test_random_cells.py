@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.run.batching.agreement import Rowwise
 from tests.run.drawn import MAKERS, Draw, small
 from wengert.arrays import all_quiet
 from wengert.lazy import dense
 from wengert.plugins import SGD
-from wengert.run.batching.kernel import Workspace
-from wengert.run.batching.launch import Launch, Rowwise
+from wengert.run.batching.kernel import BatchedKernel, Workspace
 
 SHAPES = ((3,), (2, 3), (3, 3), (), (4, 1, 3))
 WIDTHS = (5, 1, 6)
@@ -55,7 +55,7 @@ class Cell:
 
 def agrees(seed: int) -> None:
     cell = Cell(seed)
-    launch, definition = Launch(cell.signature, cell.shared), Rowwise(cell.signature, cell.shared)
+    launch, definition = BatchedKernel(cell.signature, cell.shared), Rowwise(cell.signature, cell.shared)
     room = Workspace(sum(WIDTHS))
     done = []
     found: dict[int, Any] = {}  # Any: sums of deltas of weights

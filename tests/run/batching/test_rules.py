@@ -21,7 +21,7 @@ from wengert.arrays import all_quiet
 from wengert.graph.node import Expression
 from wengert.graph.operation import OPERATIONS, Signature
 from wengert.graph.order import below
-from wengert.run.batching.launch import Launch
+from wengert.run.batching.kernel import BatchedKernel
 
 from .agreement import ROWS, agrees
 
@@ -49,7 +49,7 @@ def all_agree(x: Any) -> None:  # Any: expressions
     """Each launch below an expression."""
     for signature, operands in calls(x):
         for shared in product((True, False), repeat=len(operands)):
-            launch = Launch(signature, shared)
+            launch = BatchedKernel(signature, shared)
             for rows in ROWS:
                 agrees(signature, operands, shared, rows, launch)
             name = signature.operation.name

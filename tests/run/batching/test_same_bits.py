@@ -22,8 +22,7 @@ from wengert import run
 from wengert.control import Executor
 from wengert.graph.operation import OPERATIONS
 from wengert.plugins import SGD
-from wengert.run.batching.kernel import Residuals
-from wengert.run.batching.launch import Launch
+from wengert.run.batching.kernel import BatchedKernel, Residuals
 from wengert.run.compiled.plans import WORTH, Plans
 from wengert.training import Event, Step, fit
 
@@ -76,16 +75,16 @@ def test_many_runs_have_the_bits_of_the_first(name: str) -> None:
 
 def test_other_bits_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The control: launches whose first two results have other last bits."""
-    plain, met = Launch.forward, Counter[Launch]()
+    plain, met = BatchedKernel.forward, Counter[BatchedKernel]()
 
-    def forward(launch: Launch, *given: Any, **options: Any) -> Any:  # Any: as `Launch.forward`
+    def forward(launch: BatchedKernel, *given: Any, **options: Any) -> Any:  # Any: as `BatchedKernel.forward`
         met[launch] += 1
         results, kept = plain(launch, *given, **options)
         for x in results if met[launch] <= 2 else ():
             np.nextafter(x, np.inf, out=x)
         return results, kept
 
-    monkeypatch.setattr(Launch, "forward", forward)
+    monkeypatch.setattr(BatchedKernel, "forward", forward)
     assert differing(3, ("g", "gg"), run.Batched) == ["gg"]
 
 
@@ -233,7 +232,7 @@ def test_threads_that_meet_a_launch_at_once_have_one_program() -> None:
         return wg.tanh(x * 0.5)
 
     made: Any = node(wg.lift(np.ones(3)))  # Any: has a signature
-    launch, together = Launch(made.signature, (False,)), Barrier(4)
+    launch, together = BatchedKernel(made.signature, (False,)), Barrier(4)
 
     def forward(_: int) -> object:
         together.wait()

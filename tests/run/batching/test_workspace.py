@@ -15,10 +15,9 @@ import wengert as wg
 from wengert.arrays import all_quiet
 from wengert.graph.operation import Signature
 from wengert.lazy import LazyDelta, Product, Rows, dense
-from wengert.run.batching.kernel import Workspace, joined
-from wengert.run.batching.launch import Launch, Rowwise, launch_of
+from wengert.run.batching.kernel import BatchedKernel, Workspace, batched_kernel, joined
 
-from .agreement import near
+from .agreement import Rowwise, near
 from .test_launch import CELLS, CHANCE, SETTINGS, Layer, layer, signature
 
 SHARED = (False,) * 4 + (True, True)
@@ -33,7 +32,7 @@ def operands(of: Signature, rows: int) -> list[Any]:  # Any: data of every colum
 Done = list[tuple[int, list[Any], tuple[Any, ...], object]]  # Any: as above
 
 
-def forward(launch: Launch, workspace: Workspace, widths: Sequence[int]) -> Done:
+def forward(launch: BatchedKernel, workspace: Workspace, widths: Sequence[int]) -> Done:
     done: Done = []
     for rows in widths:
         given = operands(launch.signature, rows)
@@ -43,7 +42,7 @@ def forward(launch: Launch, workspace: Workspace, widths: Sequence[int]) -> Done
 
 
 def backward(
-    launch: Launch, workspace: Workspace, done: Done, pattern: Sequence[bool] = (True, True)
+    launch: BatchedKernel, workspace: Workspace, done: Done, pattern: Sequence[bool] = (True, True)
 ) -> None:
     """Each launch against its rows one by one; then the joined products against the sum over all."""
     definition = Rowwise(launch.signature, launch.shared)
@@ -79,7 +78,7 @@ sums: dict[int, Any] = {}  # Any: as above
 
 
 def test_launches_of_one_run_share_one_product() -> None:
-    launch = Launch(CELLS["tree"](), SHARED)
+    launch = BatchedKernel(CELLS["tree"](), SHARED)
     workspace = Workspace(12)
     with all_quiet():
         for widths in ((7, 4, 1), (1, 2), (12,)):  # three runs in the same workspace
@@ -93,7 +92,7 @@ def test_launches_of_one_run_share_one_product() -> None:
 
 
 def test_a_launch_without_deltas_is_left_out_of_the_product() -> None:
-    launch = Launch(CELLS["tree"](), SHARED)
+    launch = BatchedKernel(CELLS["tree"](), SHARED)
     workspace = Workspace(9)
     with all_quiet():
         done = forward(launch, workspace, (3, 2, 4))
@@ -104,7 +103,7 @@ def test_a_launch_without_deltas_is_left_out_of_the_product() -> None:
 
 @pytest.mark.parametrize("pattern", [(True, False), (False, True), (True, True)])
 def test_deltas_of_some_results_only(pattern: tuple[bool, bool]) -> None:
-    launch = Launch(CELLS["tree"](), SHARED)
+    launch = BatchedKernel(CELLS["tree"](), SHARED)
     with all_quiet():
         workspace = Workspace(6)
         backward(launch, workspace, forward(launch, workspace, (4, 2)), pattern)
@@ -113,7 +112,7 @@ def test_deltas_of_some_results_only(pattern: tuple[bool, bool]) -> None:
 def test_an_operand_that_is_one_side_of_a_product_gets_a_place_too() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, workspace = Launch(node.signature, (False, True)), Workspace(6)
+    launch, workspace = BatchedKernel(node.signature, (False, True)), Workspace(6)
     xs = [CHANCE.uniform(-1, 1, (n, 3)) for n in (4, 2)]
     with all_quiet():
         kept = [launch.forward(len(x), (x, weight.ref.data), None, workspace)[1] for x in xs]
@@ -131,7 +130,7 @@ def test_an_operand_that_is_one_side_of_a_product_gets_a_place_too() -> None:
 def test_the_values_of_a_single_launch_stay_where_they_are() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(3) @ weight  # Any: has a signature
-    launch, workspace = Launch(node.signature, (False, True)), Workspace(6)
+    launch, workspace = BatchedKernel(node.signature, (False, True)), Workspace(6)
     x = CHANCE.uniform(-1, 1, (4, 3))
     workspace.begin(len(x))
     with all_quiet():
@@ -149,7 +148,7 @@ def test_the_values_of_a_single_launch_stay_where_they_are() -> None:
 def test_several_lines_a_row() -> None:
     weight = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (3, 5)))
     node: Any = layer(2, 3) @ weight  # Any: has a signature
-    launch, workspace = Launch(node.signature, (False, True)), Workspace(6)
+    launch, workspace = BatchedKernel(node.signature, (False, True)), Workspace(6)
     xs = [CHANCE.uniform(-1, 1, (n, 2, 3)) for n in (4, 2)]
     with all_quiet():
         kept = [launch.forward(len(x), (x, weight.ref.data), None, workspace)[1] for x in xs]
@@ -166,7 +165,7 @@ def test_several_lines_a_row() -> None:
 def test_rows_of_a_table_are_given_back_at_once() -> None:
     table = SETTINGS.array_weight(CHANCE.uniform(-1, 1, (9, 3)))
     node: Any = wg.take(table, np.array(0))  # Any: has a signature
-    launch, workspace = Launch(node.signature, (True, False)), Workspace(4)
+    launch, workspace = BatchedKernel(node.signature, (True, False)), Workspace(4)
     _, kept = launch.forward(4, (table.ref.data, np.array([3, 1, 3, 0])), None, workspace)
     found, none = launch.backward(4, kept, [np.ones((4, 3))])
     assert none is None
@@ -186,7 +185,7 @@ def test_what_outlives_a_launch_is_not_written_over() -> None:
     of = signature(looked_up, layer(3), layer(3))
     shared = (False, False, *(True,) * len(of.template.captured))  # type: ignore[attr-defined] # of a cell
     captured = [w.ref.data for w in of.template.captured]  # type: ignore[attr-defined] # of a cell
-    launch, workspace = Launch(of, shared), Workspace(6)
+    launch, workspace = BatchedKernel(of, shared), Workspace(6)
     definition = Rowwise(of, shared)
     found, wanted = [], []
     with all_quiet():
@@ -201,7 +200,7 @@ def test_what_outlives_a_launch_is_not_written_over() -> None:
 
 
 def test_threads_share_a_launch() -> None:
-    launch = Launch(CELLS["tree"](), SHARED)
+    launch = BatchedKernel(CELLS["tree"](), SHARED)
     given = operands(launch.signature, 40)
 
     def run(workspace: Workspace | None) -> list[Any]:  # Any: arrays
@@ -222,7 +221,7 @@ def test_threads_share_a_launch() -> None:
 def test_a_launch_dies_with_its_signature() -> None:
     """Without the collector: it is part of no cycle."""
     of = CELLS["tree"]()
-    launch: Launch | None = launch_of(of, SHARED)
+    launch: BatchedKernel | None = batched_kernel(of, SHARED)
     assert launch is not None
     gone = weakref.ref(launch)
     with all_quiet():
@@ -235,14 +234,14 @@ def test_a_launch_dies_with_its_signature() -> None:
     gc.collect()
     gc.disable()
     try:
-        del of.launches
+        del of.kernels
         assert gone() is None
     finally:
         gc.enable()
 
 
 def test_prediction_keeps_nothing() -> None:
-    launch = Launch(CELLS["tree"](), SHARED)
+    launch = BatchedKernel(CELLS["tree"](), SHARED)
     given = operands(launch.signature, 5)
     with all_quiet():
         results, kept = launch.forward(5, given, None, None, keep=False)
@@ -253,7 +252,7 @@ def test_prediction_keeps_nothing() -> None:
 
 
 def test_a_program_writes_where_it_is_told() -> None:
-    launch = Launch(CELLS["nested"](), (False, False, True, True, True))
+    launch = BatchedKernel(CELLS["nested"](), (False, False, True, True, True))
     captured = launch.signature.template.captured  # type: ignore[attr-defined] # of a cell
     given = [*(CHANCE.uniform(-1, 1, (4, 3)) for _ in range(2)), *(w.ref.data for w in captured)]
     with all_quiet():
@@ -281,7 +280,7 @@ def test_a_cell_of_a_users_operation_with_a_rule_has_a_Launch() -> None:
     def outer(x: Any) -> Any:
         return lambert(wg.tanh(x)) * 2.0
 
-    launch = Launch(signature(outer, layer(3)), (False,))
+    launch = BatchedKernel(signature(outer, layer(3)), (False,))
     definition = Rowwise(launch.signature, (False,))
     for rows in (1, 2, 7):
         x, g = CHANCE.uniform(-1, 1, (rows, 3)), CHANCE.uniform(-1, 1, (rows, 3))
@@ -299,7 +298,7 @@ def test_spans_that_follow_each_other_are_one() -> None:
 
 
 def test_workspaces_are_used_again() -> None:
-    launch = Launch(CELLS["tree"](), SHARED)
+    launch = BatchedKernel(CELLS["tree"](), SHARED)
     workspace = launch.workspace(10)
     assert launch.workspace(10) is not workspace, "it is in use"
     launch.give_back(workspace)

@@ -22,7 +22,7 @@ from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, Signature
 from wengert.ops.joining import STACK
-from wengert.run.batching.execution import Backward, BoundSchedule, Launches, RegionRun
+from wengert.run.batching.execution import BatchRun, BoundSchedule, Kernels
 from wengert.run.batching.grouping import grouped
 from wengert.run.batching.lanes import Lanes
 from wengert.run.batching.ragged import family_of
@@ -64,9 +64,9 @@ _ROWS = (RowSource.OPERATION, RowSource.CELL, RowSource.RAGGED)
 class ScheduleCache:
     """All schedules of one executor, and its report."""
 
-    def __init__(self, lanes: Callable[[], Lanes] | None = None, source: Launches | None = None) -> None:
+    def __init__(self, lanes: Callable[[], Lanes] | None = None, source: Kernels | None = None) -> None:
         self.report = Report()
-        self.source = Launches() if source is None else source
+        self.source = Kernels() if source is None else source
         self._lanes = lanes  # makes those of a structure; None: one thread
         self._schedules: Cache[_Structure, _Cached] = Cache()
         self.latest = 0  # the greatest serial of what has been recorded
@@ -75,10 +75,11 @@ class ScheduleCache:
         """The nodes below `roots` that have no value yet; `before` is what `latest` was when the run began."""
         latest = max([node.serial for node in roots], default=0)
         self.latest = max(latest, self.latest)
-        if known is None and len(roots) == 1 and (found := region_of_examples(roots[0])) is not None:
-            return found
-        graph = region_of(roots, known, 0 if len(roots) == 1 and latest <= before else before)
-        number_as_read(graph)
+        graph = region_of_examples(roots[0]) if known is None and len(roots) == 1 else None
+        if graph is None:
+            graph = region_of(roots, known, 0 if len(roots) == 1 and latest <= before else before)
+            number_as_read(graph)
+        graph.roots = roots
         return graph
 
     def bound(
@@ -357,19 +358,19 @@ class KeptRun:
 
     def predict(self, root: Expression, snapshot: int) -> Value:
         """The data of the expression."""
-        region = self._forward(snapshot, False, None)
-        region.release()
-        return handed_over(region.value(self.place), root.kind, {})
+        batch = self._forward(snapshot, False, None)
+        batch.release()
+        return handed_over(batch.value(self.place), root.kind, {})
 
     def trained(self, loss: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """The loss, to look at, and a function that changes the weights and gives the loss."""
-        region = self._forward(snapshot, True, run)
-        value = region.value(self.place)
+        batch = self._forward(snapshot, True, run)
+        value = batch.value(self.place)
         deltas: dict[Expression, Value] = {}
         if loss.kind.trainable:
             try:
                 with all_quiet():
-                    deltas = Backward(region, [(self.place, one_like(value))]).run(run.check)
+                    deltas, _ = batch.backward([(self.place, one_like(value))], run.check)
             except Exception as failure:
                 raise Interrupted from failure
         value = handed_over(value, loss.kind, {})
@@ -377,19 +378,19 @@ class KeptRun:
         def change() -> Value:
             settle(run, value)
             self.loops.commit(deltas, snapshot, value, _interrupt)
-            region.release()
+            batch.release()
             return value
 
         return value, change
 
-    def _forward(self, snapshot: int, keeps: bool, run: Run | None) -> RegionRun:
-        region = RegionRun(self.bound, _Weights(snapshot, self.refs), keeps)
+    def _forward(self, snapshot: int, keeps: bool, run: Run | None) -> BatchRun:
+        batch = BatchRun(self.bound, _Weights(snapshot, self.refs), keeps)
         try:
             with all_quiet():
-                region.forward(_nothing if run is None else run.check)
+                batch.forward(_nothing if run is None else run.check)
         except Exception as failure:
             raise Interrupted from failure
-        return region
+        return batch
 
 
 def _nothing() -> None:

@@ -9,32 +9,32 @@ Refuses to know: which graph this is, what a launch computes, and what becomes o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import chain
 from operator import add, itemgetter
 from time import perf_counter
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
-from wengert.arrays import Value, copied, is_array, is_out_of_memory, without_memory
+from wengert.arrays import FLOAT32, Value, copied, is_array, is_out_of_memory, without_memory
 from wengert.arrays.places import Places
 from wengert.arrays.rows import add_rows, add_runs, filled, new_rows, repeated, run_sums, stacked, taken
-from wengert.errors import DeviceError
+from wengert.errors import DeviceError, combine, raise_all
 from wengert.graph.apply import resolve
-from wengert.graph.node import Expression, Node
+from wengert.graph.kinds import Column, Kind
+from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operation import UNRESOLVED, Signature
-from wengert.graph.template import CellSignature
+from wengert.graph.template import CellSignature, Parts
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
-from wengert.run.batching.kernel import Workspace
-from wengert.run.batching.lanes import Lanes, Pass
-from wengert.run.batching.launch import ComputedRow, Each, Launch, launch_of, one_by_one, row_of
+from wengert.run.batching.kernel import BatchedKernel, Workspace, batched_kernel
+from wengert.run.batching.lanes import Each, Lanes, Pass, one_by_one
 from wengert.run.batching.ragged import JoinedExamples
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
-from wengert.run.batching.schedule import LaunchStep, Place, Read, Schedule
-from wengert.run.loops import total
+from wengert.run.batching.schedule import Launch, Place, Read, Schedule, Table
+from wengert.run.loops import Failure, Values, backward, forward, total
 
 _launched = itemgetter(0)
 Direction = Literal["forward", "backward"]
@@ -56,15 +56,21 @@ class Binding:
     line: Line | None = None  # of the report
     at: tuple[Any, int] = ("", 0)  # Any: where the user built one of its nodes, as a node has it
 
+    @property
+    def several(self) -> bool:
+        """True if one row gives several results."""
+        of = self.signature
+        return self.form.source is RowSource.CELL and isinstance(of, CellSignature) and not of.template.single
 
-class Launches:
-    """The launches of an executor, and who is told how long they take: nobody."""
+
+class Kernels:
+    """The kernels of an executor, and who is told how long launches take: nobody."""
 
     clock: Callable[[], float] = perf_counter  # of seconds
 
-    def of(self, signature: Signature, shared: tuple[bool, ...], binding: Binding) -> Launch:
-        """The launch of the operation or cell of a group."""
-        return launch_of(signature, shared)
+    def of(self, signature: Signature, shared: tuple[bool, ...], binding: Binding) -> BatchedKernel:
+        """The kernel of the operation or cell of a group."""
+        return batched_kernel(signature, shared)
 
     def ran(self, bound: BoundSchedule, part: Direction, seconds: Sequence[float], total: float) -> None:
         """A region has run forward or backward: the time of each of its steps, and of all."""
@@ -79,11 +85,11 @@ class BoundSchedule:
         schedule: Schedule,
         report: Report,
         lanes: Lanes | None = None,
-        source: Launches | None = None,
+        source: Kernels | None = None,
     ) -> None:
         self.schedule = schedule
         self.report = report
-        self.source = Launches() if source is None else source
+        self.source = Kernels() if source is None else source
         self.passes: tuple[Pass, Pass] | None = None  # forward and backward, on several threads
         self._lanes = lanes
         if lanes is not None:
@@ -91,12 +97,24 @@ class BoundSchedule:
         self.bindings = [
             _binding(group, order, graph) for group, order in zip(graph.groups, schedule.orders, strict=True)
         ]
-        self.launches = [self._launch(step) for step in schedule.steps]
-        self.rows: dict[tuple[int, Launch], int] = {}  # of all launches that have one workspace
-        for step, launch in zip(schedule.steps, self.launches, strict=True):
-            if launch is not None:
-                self.rows[step.group, launch] = self.rows.get((step.group, launch), 0) + step.width
-        self._alone = [*self._unbatched(graph)]
+        self.kernels: list[BatchedKernel | None] = []  # of each launch; None where it needs none, or has none
+        self.rows: dict[tuple[int, BatchedKernel], int] = {}  # of all launches that have one workspace
+        why: dict[int, str] = {}
+        for step in schedule.steps:
+            kernel = self._kernel(step)
+            if kernel is not None and kernel.reason is not None:
+                why[step.group], kernel = kernel.reason, None
+            if kernel is not None:
+                self.rows[step.group, kernel] = self.rows.get((step.group, kernel), 0) + step.width
+            self.kernels.append(kernel)
+        self._alone: list[
+            tuple[str, str, str, int]
+        ] = []  # name, reason, site and count of what has no launch
+        for number, (binding, group) in enumerate(zip(self.bindings, graph.groups, strict=True)):
+            of = binding.signature
+            if of is not None and (binding.nodes or number in why):
+                reason = why.get(number) or why_alone(of)
+                self._alone.append((of.operation.name, reason, group.site, len(group.members)))
         signatures = [b.signature for b in self.bindings if b.signature is not None]
         self._apart = Counter((s.operation.name, s.kinds) for s in signatures)
 
@@ -113,20 +131,6 @@ class BoundSchedule:
         for alone in self._alone:
             self.report.alone(*alone)
 
-    def _unbatched(self, graph: RegionGraph) -> Iterator[tuple[str, str, str, int]]:
-        """Name, reason, site and count of several nodes of one group that run node by node all the same."""
-        why: dict[int, str] = {}
-        for step, launch in zip(self.schedule.steps, self.launches, strict=True):
-            if launch is not None and launch.reason is not None:
-                why[step.group] = launch.reason
-        for number, binding in enumerate(self.bindings):
-            signature = binding.signature
-            if signature is None or not (binding.nodes or number in why):
-                continue
-            reason = why.get(number) or why_alone(signature)
-            group = graph.groups[number]
-            yield signature.operation.name, reason, group.site, len(group.members)
-
     def ran(self, part: Direction, seconds: Sequence[float], total: float) -> None:
         """Report a run of all steps, and how long each of them took."""
         for step, spent in zip(self.schedule.steps, seconds, strict=True):
@@ -137,11 +141,12 @@ class BoundSchedule:
                     line.add(step)
         self.source.ran(self, part, seconds, total)
 
-    def each(self, binding: Binding) -> Each:
-        """How the rows of a launch are called that has no batching rule."""
-        if self._lanes is None or binding.signature is None:
+    def each(self, step: Launch) -> Each:
+        """How rows are called that no kernel computes."""
+        signature = self.bindings[step.group].signature
+        if self._lanes is None or signature is None or step.alone:
             return one_by_one
-        return self._lanes.each(binding.signature)
+        return self._lanes.each(signature)
 
     @property
     def keepable(self) -> bool:
@@ -158,7 +163,7 @@ class BoundSchedule:
                 found |= dict.fromkeys(x for x in binding.given if isinstance(x, Weight))
         return list(found)
 
-    def _launch(self, step: LaunchStep) -> Launch | None:
+    def _kernel(self, step: Launch) -> BatchedKernel | None:
         binding = self.bindings[step.group]
         if binding.signature is None or step.alone or binding.form.source is RowSource.STACK:
             return None
@@ -206,113 +211,33 @@ class GivenValues(Protocol):
         ...
 
 
-class RegionRun:
-    """The values of one run of a region, and what its launches leave for backward."""
+class BatchRun:
+    """One run of a schedule: the values of its launches, and on the way back their deltas.
 
-    def __init__(self, bound: BoundSchedule, values: GivenValues, keeps: bool) -> None:
+    `graph` is that of its nodes, where these may be asked for.
+    """
+
+    def __init__(
+        self, bound: BoundSchedule, values: GivenValues, keeps: bool, graph: RegionGraph | None = None
+    ) -> None:
         self.bound = bound
-        self.values = values  # of weights, and of what is given
-        self.keeps = keeps
-        self.tables: list[Any] = [None] * len(bound.schedule.tables)  # Any: arrays of rows, and lists
-        self.kept: list[Any] = [None] * len(bound.schedule.steps)  # Any: what a launch needs for its backward
-        self.workspaces: dict[tuple[int, Launch], Workspace] = {}  # by group and launch
-        self.seconds = [0.0] * len(bound.schedule.steps)  # of each launch
+        self.graph = graph
+        self._steps, self._forms = bound.schedule.steps, bound.schedule.tables
+        self._values = values  # of weights, and of what is given
+        self._keeps = keeps
+        self.tables: list[Any] = [None] * len(self._forms)  # Any: arrays of rows, and lists
+        self._kept: list[Any] = [None] * len(self._steps)  # Any: what a launch needs for its backward
+        self._workspaces: dict[tuple[int, BatchedKernel], Workspace] = {}  # by group and kernel
+        self._seconds = [0.0] * len(self._steps)  # of each launch
+        self._deltas: list[Any] = []  # Any: as `tables`
+        self._reached: set[Place] = set()  # the writes that deltas have come to
+        self._sent: list[tuple[int, Expression, Value]] = []  # by which launch, to which weight, what
+        self._waiting: dict[Place, Value] = {}  # the deltas that are summed once all have come
 
-    def forward(self, check: Callable[[], object]) -> None:
-        """All launches, in order; `check` raises if the run is to end."""
-        bound = self.bound
-        begun = bound.source.clock()
-        bound.begin()
-        if bound.passes is None:
-            for number in range(len(bound.schedule.steps)):
-                self._step(number, check)
-        else:
-            bound.passes[0].run(partial(self._step, check=check))
-        bound.ran("forward", self.seconds, bound.source.clock() - begun)
-
-    def _step(self, number: int, check: Callable[[], object]) -> None:
-        check()
-        begun = self.bound.source.clock()
-        step = self.bound.schedule.steps[number]
-        binding = self.bound.bindings[step.group]
-        if binding.form.source is RowSource.RAGGED:
-            self._ragged(number, step, binding)
-        elif step.alone:
-            self._row_by_row(number, step, binding)
-        elif binding.form.source is RowSource.GIVEN:
-            self._write(step, self.values.stacked(binding.given[step.start : step.stop]))
-        elif binding.form.source is RowSource.SUM:
-            assert step.starts is not None
-            self._write(step, run_sums(self._read(step.reads[0]), step.starts))
-        elif binding.form.source is RowSource.STACK:
-            rows = self._read(step.reads[0])
-            self._write(step, rows.reshape(step.width, -1, *rows.shape[1:]))
-        else:
-            self._launch(number, step, binding)
-        for table in step.drops:
-            self.tables[table] = None
-        self.seconds[number] = self.bound.source.clock() - begun
-
-    def _launch(self, number: int, step: LaunchStep, binding: Binding) -> None:
-        launch = self.bound.launches[number]
-        assert launch is not None and binding.signature is not None
-        workspace = self.workspaces.get((step.group, launch))
-        if workspace is None:
-            workspace = self.workspaces[step.group, launch] = launch.workspace(
-                self.bound.rows[step.group, launch]
-            )
-        operands: list[Value] = [None] * len(binding.signature.kinds)
-        for i, read in zip(binding.form.rows, step.reads, strict=True):
-            operands[i] = self._read(read)
-        for i, weight in binding.weights:
-            operands[i] = self.values[weight]
-        for i, (one, literals) in binding.literals.items():
-            operands[i] = literals if one else literals[step.start : step.stop]
-        out = [self._place(step, at) for at in step.writes]
-        results, kept = launch.forward(
-            step.width, operands, out, workspace, self.keeps, self.bound.each(binding)
-        )
-        for (table, _), buffer, result in zip(step.writes, out, results, strict=True):
-            if buffer is None:
-                self.tables[table] = result
-        if self.keeps:
-            self.kept[number] = kept
-
-    def _read(self, read: Read) -> Value:
-        """An operand of all rows of a launch, or the one row that they share."""
-        table = self.tables[read.table]
-        if read.one:
-            return self.row(read.table, read.at.start)  # type: ignore[union-attr] # one row is a slice
-        if self.bound.schedule.tables[read.table].loose:
-            at = read.at
-            return stacked(table[at] if isinstance(at, slice) else [table[i] for i in at.tolist()])
-        return table[read.at] if isinstance(read.at, slice) else taken(table, read.at)
-
-    def row(self, table: int, row: int) -> Value:
-        """One value, as a node by itself has it."""
-        of = self.bound.schedule.tables[table]
-        return self.tables[table][row] if of.loose else row_of(self.tables[table], row, of.kind)
-
-    def _place(self, step: LaunchStep, at: Place) -> Value | None:
-        """The rows that a launch writes a result into; None where what it gives is the table."""
-        table, first = at
-        of = self.bound.schedule.tables[table]
-        if of.own:
-            return None
-        if self.tables[table] is None:
-            self.tables[table] = (
-                [None] * of.rows
-                if of.loose
-                else new_rows(of.rows, of.kind.shape or (), of.kind.dtype, of.kind.device)
-            )
-        return self.tables[table][first : first + step.width]
-
-    def _write(self, step: LaunchStep, result: Value) -> None:
-        ((table, first),) = step.writes
-        if self._place(step, (table, first)) is None:
-            self.tables[table] = result
-        else:
-            self.tables[table][first : first + step.width] = result
+    def place(self, x: Expression) -> Place | None:
+        """The row of the value of `x`; None if it is not in this batch."""
+        code = None if self.graph is None else self.graph.code(x)
+        return None if code is None else self.bound.schedule.place(code)
 
     def explain(self, failure: Exception) -> None:
         """DeviceError for a device without memory, or without a compiler: nodes by themselves would need more."""
@@ -323,211 +248,267 @@ class RegionRun:
 
     def release(self) -> None:
         """Give the workspaces back, in which deltas lie that have been used when the run is over."""
-        while self.workspaces:
-            (_, launch), workspace = self.workspaces.popitem()
-            launch.give_back(workspace)
+        while self._workspaces:
+            (_, kernel), workspace = self._workspaces.popitem()
+            kernel.give_back(workspace)
 
     def value(self, place: Place) -> Value:
         """The value of a node, which no later run changes."""
-        value = self.row(*place)
-        return copied(value) if is_array(value) else value
+        return _own(self._row(self.tables, place))
 
-    # -- examples of unlike sizes ---------------------------------------------------------------------
+    # -- forward --------------------------------------------------------------------------------------
 
-    def _ragged(self, number: int, step: LaunchStep, binding: Binding) -> None:
+    def forward(self, check: Callable[[], object]) -> None:
+        """All launches, in order; `check` raises if the run is to end."""
+        bound = self.bound
+        begun = bound.source.clock()
+        bound.begin()
+        if bound.passes is None:
+            for number in range(len(self._steps)):
+                self._launch(number, check)
+        else:
+            bound.passes[0].run(partial(self._launch, check=check))
+        bound.ran("forward", self._seconds, bound.source.clock() - begun)
+
+    def _launch(self, number: int, check: Callable[[], object]) -> None:
+        check()
+        begun = self.bound.source.clock()
+        step, kernel = self._steps[number], self.bound.kernels[number]
+        binding = self.bound.bindings[step.group]
+        source = binding.form.source
+        if kernel is not None:
+            self._by_kernel(number, step, binding, kernel)
+        elif source is RowSource.RAGGED:
+            self._ragged(number, step, binding)
+        elif source is RowSource.GIVEN and not step.alone:
+            self._write(step, self._values.stacked(binding.given[step.start : step.stop]))
+        elif source is RowSource.SUM:
+            assert step.starts is not None
+            self._write(step, run_sums(self._read(step.reads[0]), step.starts))
+        elif source is RowSource.STACK:
+            rows = self._read(step.reads[0])
+            self._write(step, rows.reshape(step.width, -1, *rows.shape[1:]))
+        else:
+            self._by_rows(number, step, binding)
+        for table in step.drops:
+            self.tables[table] = None
+        self._seconds[number] = self.bound.source.clock() - begun
+
+    def _by_kernel(self, number: int, step: Launch, binding: Binding, kernel: BatchedKernel) -> None:
+        workspace = self._workspaces.get((step.group, kernel))
+        if workspace is None:
+            workspace = kernel.workspace(self.bound.rows[step.group, kernel])
+            self._workspaces[step.group, kernel] = workspace
+        operands: list[Value] = [None] * len(kernel.shared)
+        for i, read in zip(binding.form.rows, step.reads, strict=True):
+            operands[i] = self._read(read)
+        for i, weight in binding.weights:
+            operands[i] = self._values[weight]
+        for i, (one, literals) in binding.literals.items():
+            operands[i] = literals if one else literals[step.start : step.stop]
+        out = [None if self._forms[at[0]].own else self._rows(step, at) for at in step.writes]
+        results, kept = kernel.forward(step.width, operands, out, workspace, self._keeps)
+        for (table, _), buffer, result in zip(step.writes, out, results, strict=True):
+            if buffer is None:
+                self.tables[table] = result
+        if self._keeps:
+            self._kept[number] = kept
+
+    def _read(self, read: Read) -> Value:
+        """Gather an operand of all rows of a launch, or the one row that they share."""
+        table = self.tables[read.table]
+        if read.one:
+            return self._row(self.tables, (read.table, read.at.start))  # type: ignore[union-attr] # it is a slice
+        if self._forms[read.table].loose:
+            at = read.at
+            return stacked(table[at] if isinstance(at, slice) else [table[i] for i in at.tolist()])
+        return table[read.at] if isinstance(read.at, slice) else taken(table, read.at)
+
+    def _row(self, tables: Sequence[Any], place: Place) -> Value:  # Any: as `tables`
+        """One value or delta, as a node by itself has it."""
+        table, row = place
+        of = self._forms[table]
+        return tables[table][row] if of.loose else row_of(tables[table], row, of.kind)
+
+    def _rows(self, step: Launch, at: Place) -> Value:
+        """The rows that a launch writes a result into."""
+        table, first = at
+        of = self._forms[table]
+        if self.tables[table] is None:
+            self.tables[table] = (
+                [None] * of.rows
+                if of.loose
+                else new_rows(of.rows, of.kind.shape or (), of.kind.dtype, of.kind.device)
+            )
+        return self.tables[table][first : first + step.width]
+
+    def _write(self, step: Launch, result: Value) -> None:
+        ((table, first),) = step.writes
+        if self._forms[table].own:
+            self.tables[table] = result
+        else:
+            self._put(step, (table, first), result)
+
+    def _put(self, step: Launch, at: Place, rows: Sequence[Value]) -> None:
+        self._rows(step, at)
+        table, first = at
+        if self._forms[table].loose or is_array(rows):
+            self.tables[table][first : first + step.width] = rows
+        else:
+            for row, x in enumerate(rows, first):
+                self.tables[table][row] = x
+
+    def _by_rows(self, number: int, step: Launch, binding: Binding) -> None:
+        """Each row by itself, by the ordinary rules."""
+        if binding.form.source is RowSource.GIVEN:
+            given = binding.given[step.start : step.stop]
+            found = [self._values[x] if isinstance(x, Expression) else x for x in given]
+            self._put(step, step.writes[0], found)
+            return
+        places, each = rows_read(step, binding), self.bound.each(step)
+        done = each(lambda row: self._computed(step, binding, row, places), step.width)
+        values = [row.value for row in done]
+        for part, at in enumerate(step.writes):
+            self._put(step, at, [x[part] for x in values] if binding.several else values)
+        if self._keeps:
+            self._kept[number] = done, places
+
+    def _computed(
+        self, step: Launch, binding: Binding, row: int, places: Mapping[int, Sequence[Place]]
+    ) -> ComputedRow:
+        signature, at = binding.signature, step.start + row
+        assert signature is not None
+        found: list[Value] = [None] * len(signature.kinds)
+        for i, read in places.items():
+            found[i] = self._row(self.tables, read[row])
+        for i, weight in binding.weights:
+            found[i] = self._values[weight]
+        for i, (one, literals) in binding.literals.items():
+            if binding.nodes is not None:  # literals as they were given, node by node
+                found[i] = literals[at]
+            else:  # a row of numbers is an array of float64, and an element of that is not weak, as a number is
+                found[i] = literals if one else row_of(literals, at, signature.kinds[i])
+        if signature.mode == UNRESOLVED:
+            assert binding.nodes is not None
+            signature = resolve(binding.nodes[at], tuple(found))
+        return ComputedRow.of(signature, found)
+
+    def _ragged(self, number: int, step: Launch, binding: Binding) -> None:
+        """Examples of unlike sizes."""
         members = binding.signatures[step.start : step.stop]
         operands: dict[int, Sequence[Value]] = {
             i: literals[step.start : step.stop] for i, (_, literals) in binding.literals.items()
         }
-        for i, read in zip(binding.form.rows, step.reads, strict=True):
-            operands[i] = [self.row(*place) for place in places_read(read)]
-        weights = {i: self.values[weight] for i, weight in binding.weights}
+        places = rows_read(step, binding)
+        operands |= {i: [self._row(self.tables, at) for at in read] for i, read in places.items()}
+        weights = {i: self._values[weight] for i, weight in binding.weights}
         joined = JoinedExamples(members, operands, weights)
-        for at, result in zip(step.writes, joined.forward(self.keeps), strict=True):
-            assert self._place(step, at) is not None, "rows of their own are no table of a launch"
-            self.tables[at[0]][at[1] : at[1] + step.width] = result
-        if self.keeps:
-            self.kept[number] = joined
+        for at, result in zip(step.writes, joined.forward(self._keeps), strict=True):
+            self._put(step, at, result)
+        if self._keeps:
+            self._kept[number] = joined, places
 
-    # -- nodes by themselves ------------------------------------------------------------------------
+    # -- backward -------------------------------------------------------------------------------------
 
-    def _row_by_row(self, number: int, step: LaunchStep, binding: Binding) -> None:
-        (at,) = step.writes
-        assert self._place(step, at) is not None, "rows of their own are no table of a launch"
-        done = []
-        for row in range(step.width):
-            if binding.form.source is RowSource.GIVEN:
-                x = binding.given[step.start + row]
-                value = self.values[x] if isinstance(x, Expression) else x
-            else:
-                done.append(self._row(step, binding, row))
-                value = done[-1].value
-            self.tables[at[0]][at[1] + row] = value
-        if self.keeps:
-            self.kept[number] = done
+    def backward(
+        self, seeds: Iterable[tuple[Place, Value]], check: Callable[[], object], wanted: Sequence[Place] = ()
+    ) -> tuple[dict[Expression, Value], list[Value | None]]:
+        """All launches in opposite order: the deltas of weights and of what was given, and those at `wanted` rows.
 
-    def _row(self, step: LaunchStep, binding: Binding, row: int) -> ComputedRow:
-        signature, arguments = binding.signature, self._arguments(step, binding, row)
-        assert signature is not None
-        if signature.mode == UNRESOLVED:
-            assert binding.nodes is not None
-            signature = resolve(binding.nodes[step.start + row], arguments)
-        return ComputedRow.of(signature, arguments)
-
-    def _arguments(self, step: LaunchStep, binding: Binding, row: int) -> tuple[Value, ...]:
-        """The arguments of the rules of one row."""
-        assert binding.signature is not None
-        found: list[Value] = [None] * len(binding.signature.kinds)
-        for i, place in row_places(step, binding, row):
-            found[i] = self.row(*place)
-        for i, weight in binding.weights:
-            found[i] = self.values[weight]
-        for i, (one, literals) in binding.literals.items():
-            if binding.nodes is not None:  # literals as they were given, node by node
-                found[i] = literals[step.start + row]
-            else:  # a row of numbers is an array of float64, and an element of that is not weak, as a number is
-                found[i] = literals if one else row_of(literals, step.start + row, binding.signature.kinds[i])
-        return tuple(found)
-
-
-def row_places(step: LaunchStep, binding: Binding, row: int) -> Iterator[tuple[int, Place]]:
-    for i, read in zip(binding.form.rows, step.reads, strict=True):
-        assert read.tables is not None and not isinstance(read.at, slice)
-        yield i, (int(read.tables[row]), int(read.at[row]))
-
-
-def places_read(read: Read) -> list[Place]:
-    """The places of rows that are read one by one."""
-    assert read.tables is not None and not isinstance(read.at, slice)
-    return [*zip(read.tables.tolist(), read.at.tolist(), strict=True)]
-
-
-class Backward:
-    """The deltas of one run."""
-
-    def __init__(self, run: RegionRun, seeds: Iterable[tuple[Place, Value]]) -> None:
-        self._run = run
-        self._bound = run.bound
-        self._begun = run.bound.source.clock()
-        self._seconds = [0.0] * len(run.bound.schedule.steps)  # of each launch
-        self.tables: list[Any] = []  # Any: arrays of rows, and lists
-        for table in run.bound.schedule.tables:
-            made: Any = None
-            if table.loose:
-                made = [None] * table.rows
-            elif table.trainable:
-                made = filled(table.rows, table.kind.shape or (), table.kind.dtype, table.kind.device)
-            self.tables.append(made)
-        self._reached: set[Place] = set()  # the writes that deltas have come to
+        A weight may be given as a row, too.
+        """
+        bound, schedule = self.bound, self.bound.schedule
+        begun = bound.source.clock()
+        self._seconds = [0.0] * len(self._steps)
+        self._deltas = [_zeros(of) for of in self._forms]
         for place, delta in seeds:
             self._add(place, delta)
-            self._reached.add(run.bound.schedule.write_of(place))
-        self._sent: list[tuple[int, Expression, Value]] = []  # by which launch, to which weight, what
-        self._waiting: dict[Place, Value] = {}  # the deltas that are summed once all have come
-        for at, waiting in run.bound.schedule.waiting.items():
-            of = run.bound.schedule.tables[at[0]].kind
+        for at, waiting in schedule.waiting.items():
+            of = self._forms[at[0]].kind
             self._waiting[at] = filled(waiting.rows, of.shape or (), of.dtype, of.device)
-
-    def run(self, check: Callable[[], object]) -> dict[Expression, Value]:
-        """The deltas of weights, and of what was given: a weight may be given as a row, too."""
-        bound = self._bound
         if bound.passes is None:
-            for number in range(len(bound.schedule.steps) - 1, -1, -1):
-                self._step(number, check)
+            for number in range(len(self._steps) - 1, -1, -1):
+                self._send_back(number, check)
         else:
-            bound.passes[1].run(partial(self._step, check=check))
+            bound.passes[1].run(partial(self._send_back, check=check))
             self._sent.sort(key=_launched, reverse=True)  # the order of one thread: sorting is stable
         sent: dict[Expression, list[Value]] = {}
         for x, delta in chain(((x, delta) for _, x, delta in self._sent), self._products(), self._given()):
             sent.setdefault(x, []).append(delta)
-        found = {x: reduce(add, deltas) for x, deltas in sent.items()}
-        bound.ran("backward", self._seconds, bound.source.clock() - self._begun)
-        return found
+        leaving = {x: reduce(add, deltas) for x, deltas in sent.items()}
+        found = [self._delta(place) for place in wanted]
+        self._deltas, self._sent = [], []
+        bound.ran("backward", self._seconds, bound.source.clock() - begun)
+        return leaving, found
 
-    def _step(self, number: int, check: Callable[[], object]) -> None:
-        step = self._bound.schedule.steps[number]
-        binding = self._bound.bindings[step.group]
+    def _send_back(self, number: int, check: Callable[[], object]) -> None:
+        step, kernel = self._steps[number], self.bound.kernels[number]
+        binding = self.bound.bindings[step.group]
+        source = binding.form.source
         for at in step.writes:
-            deltas = self._waiting.pop(at, None)
-            if deltas is not None and at in self._reached:
-                add_runs(self.tables[at[0]], self._bound.schedule.waiting[at].runs, deltas)
-        if binding.form.source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
+            late = self._waiting.pop(at, None)
+            if late is not None and at in self._reached:
+                add_runs(self._deltas[at[0]], self.bound.schedule.waiting[at].runs, late)
+        if source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
             return
-        if not any(place in self._reached for place in step.writes):
+        if self._reached.isdisjoint(step.writes):
             return
         check()
-        begun = self._bound.source.clock()
-        if binding.form.source is RowSource.RAGGED:
-            self._ragged(number, step, binding)
-        elif step.alone:
-            self._alone(number, step, binding)
-        elif binding.form.source is RowSource.SUM:
-            assert step.counts is not None
-            g = self._arrived(step, 0)
-            assert g is not None, "a delta has reached it"
-            self._send(step.reads[0], repeated(g, step.counts))
-        elif binding.form.source is RowSource.STACK:
-            g = self._arrived(step, 0)
-            assert g is not None, "a delta has reached it"
-            self._send(step.reads[0], g.reshape(-1, *g.shape[2:]))
+        begun = self.bound.source.clock()
+        if source is RowSource.RAGGED:
+            self._ragged_back(number, step, binding)
+        elif kernel is None and source not in (RowSource.SUM, RowSource.STACK):
+            self._rows_back(number, step, binding)
         else:
-            self._launch(number, step, binding)
-        self._seconds[number] = self._bound.source.clock() - begun
+            deltas = [self._arrived(step, at) for at in step.writes]
+            if kernel is not None:
+                found = kernel.backward(step.width, self._kept[number], deltas)
+                self._kept[number] = None
+                self._sent += [(number, w, found[i]) for i, w in binding.weights if found[i] is not None]
+                for i, read in reversed(list(zip(binding.form.rows, step.reads, strict=True))):
+                    self._scatter(read, found[i])
+            elif step.counts is not None and source is RowSource.SUM:
+                self._scatter(step.reads[0], repeated(deltas[0], step.counts))
+            elif (g := deltas[0]) is not None:
+                self._scatter(step.reads[0], g.reshape(-1, *g.shape[2:]))
+        self._seconds[number] = self.bound.source.clock() - begun
 
     def _products(self) -> Iterator[tuple[Weight, Value]]:
         """Products that lie in workspaces for all launches of a group."""
-        for group, launch in self._bound.rows:
-            workspace = self._run.workspaces.get((group, launch))
+        for group, kernel in self.bound.rows:
+            workspace = self._workspaces.get((group, kernel))
             if workspace is None:
                 continue
-            deltas = workspace.deltas(len(launch.shared))
+            deltas = workspace.deltas(len(kernel.shared))
             workspace.products.clear()
-            for i, weight in self._bound.bindings[group].weights:
+            for i, weight in self.bound.bindings[group].weights:
                 if deltas[i] is not None:
                     yield weight, deltas[i]
 
-    def delta(self, place: Place) -> Value | None:
-        """The delta that has arrived at one row."""
-        table, row = place
-        of = self._bound.schedule.tables[table]
-        if self.tables[table] is None:
-            return None
-        return self.tables[table][row] if of.loose else row_of(self.tables[table], row, of.kind)
-
     def _given(self) -> Iterator[tuple[Expression, Value]]:
-        for step in self._bound.schedule.steps:
-            binding = self._bound.bindings[step.group]
+        for step in self._steps:
+            binding = self.bound.bindings[step.group]
             if binding.form.source is RowSource.GIVEN and binding.form.results[0].trainable:
                 table, first = step.writes[0]
-                for row in range(step.width):
-                    x, delta = binding.given[step.start + row], self.delta((table, first + row))
-                    if isinstance(x, Expression) and delta is not None:
+                for row, x in enumerate(binding.given[step.start : step.stop], first):
+                    if isinstance(x, Expression) and (delta := self._delta((table, row))) is not None:
                         yield x, delta
 
-    def _arrived(self, step: LaunchStep, result: int) -> Value | None:
-        table, first = step.writes[result]
-        if (table, first) not in self._reached:
-            return None
-        return self.tables[table][first : first + step.width]
+    def _delta(self, place: Place) -> Value | None:
+        """The delta that has arrived at one row."""
+        return None if self._deltas[place[0]] is None else self._row(self._deltas, place)
 
-    def _launch(self, number: int, step: LaunchStep, binding: Binding) -> None:
-        launch = self._bound.launches[number]
-        assert launch is not None
-        deltas = [self._arrived(step, i) for i in range(len(step.writes))]
-        found = launch.backward(step.width, self._run.kept[number], deltas, self._bound.each(binding))
-        self._run.kept[number] = None
-        for i, weight in binding.weights:
-            if found[i] is not None:
-                self._sent.append((number, weight, found[i]))
-        for i, read in reversed(list(zip(binding.form.rows, step.reads, strict=True))):
-            self._send(read, found[i])
+    def _arrived(self, step: Launch, at: Place) -> Value | None:
+        """The deltas of a result; None where none has come."""
+        table, first = at
+        return self._deltas[table][first : first + step.width] if at in self._reached else None
 
-    def _send(self, read: Read, g: Value | None) -> None:
-        """The deltas of one operand to the rows that it was read from."""
-        to, table = read.to, self.tables[read.table]
+    def _scatter(self, read: Read, g: Value | None) -> None:
+        """Send the deltas of one operand to the rows that it was gathered from."""
+        to, table = read.to, self._deltas[read.table]
         if g is None or not read.feeds:
             return
-        of = self._bound.schedule.tables[read.table]
+        of = self._forms[read.table]
         self._reached.update(read.feeds)
         for write, at, first in read.waiting:
             self._waiting[write][first : first + len(at)] = taken(g, at)
@@ -548,8 +529,10 @@ class Backward:
             add_rows(table, to, g)
 
     def _add(self, place: Place, delta: Value) -> None:
+        """Add to the delta of one row, and say that one has come there."""
         table, row = place
-        of, deltas = self._bound.schedule.tables[table], self.tables[table]
+        of, deltas = self._forms[table], self._deltas[table]
+        self._reached.add(self.bound.schedule.write_of(place))
         if not of.trainable:
             return
         if not of.loose:
@@ -557,41 +540,101 @@ class Backward:
         else:
             deltas[row] = total(deltas[row], delta)
 
-    def _ragged(self, number: int, step: LaunchStep, binding: Binding) -> None:
-        joined: JoinedExamples = self._run.kept[number]
-        arrived: list[Value | None] = []
-        for result, (table, first) in enumerate(step.writes):
-            if (table, first) not in self._reached:
-                arrived.append(None)
-                continue
-            deltas = self.tables[table][first : first + step.width]
-            loose = self._bound.schedule.tables[table].loose
-            arrived.append(joined.arrived(result, deltas) if loose else deltas)
-        sent = joined.backward(arrived)
-        for i, weight in binding.weights:
-            if i in sent:
-                self._sent.append((number, weight, sent[i]))
-        for i, read in reversed(list(zip(binding.form.rows, step.reads, strict=True))):
-            for place, delta in zip(places_read(read), sent.get(i, ()), strict=False):
-                self._add(place, delta)
-                self._reached.add(self._bound.schedule.write_of(place))
+    def _rows_back(self, number: int, step: Launch, binding: Binding) -> None:
+        weights, (done, places) = dict(binding.weights), self._kept[number]
+        self._kept[number] = None
 
-    def _alone(self, number: int, step: LaunchStep, binding: Binding) -> None:
-        ((table, first),) = step.writes
-        weights, done = dict(binding.weights), self._run.kept[number]
-        for row in range(step.width - 1, -1, -1):
-            g = self.delta((table, first + row))
-            if g is None:
-                continue
-            places = dict(row_places(step, binding, row))
-            for i, delta in done[row].sent(g).items():
+        def sent(row: int) -> Values:
+            found = {}
+            for part, (table, first) in enumerate(step.writes):
+                if (table, first) in self._reached and (d := self._delta((table, first + row))) is not None:
+                    found[part] = d
+            return done[row].sent(Parts(found) if binding.several else found[0]) if found else {}
+
+        for row, deltas in reversed([*enumerate(self.bound.each(step)(sent, step.width))]):
+            for i, delta in deltas.items():
                 if i in weights:
                     self._sent.append((number, weights[i], delta))
-                else:
-                    self._add(places[i], delta)
-                    self._reached.add(self._bound.schedule.write_of(places[i]))
+                elif i in places:
+                    self._add(places[i][row], delta)
+
+    def _ragged_back(self, number: int, step: Launch, binding: Binding) -> None:
+        joined, places = self._kept[number]
+        arrived: list[Value | None] = []
+        for result, at in enumerate(step.writes):
+            deltas = self._arrived(step, at)
+            loose = deltas is not None and self._forms[at[0]].loose
+            arrived.append(joined.arrived(result, deltas) if loose else deltas)
+        sent = joined.backward(arrived)
+        self._sent += [(number, weight, sent[i]) for i, weight in binding.weights if i in sent]
+        for i in reversed(binding.form.rows):
+            for place, delta in zip(places[i], sent.get(i, ()), strict=False):
+                self._add(place, delta)
 
 
-def _own(delta: Value) -> Value:
+def rows_read(step: Launch, binding: Binding) -> dict[int, Sequence[Place]]:
+    """For each operand that is a value of nodes, the place that each row reads."""
+    return {i: places_read(read, step.width) for i, read in zip(binding.form.rows, step.reads, strict=True)}
+
+
+def places_read(read: Read, width: int) -> Sequence[Place]:
+    """The place that each row of a launch reads."""
+    at = range(read.at.start, read.at.stop) if isinstance(read.at, slice) else read.at.tolist()
+    if read.tables is not None:
+        return [*zip(read.tables.tolist(), at, strict=True)]
+    return [(read.table, row) for row in at] * (width if read.one else 1)
+
+
+def _zeros(of: Table) -> Any:  # Any: as in `BatchRun.tables`
+    if of.loose:
+        return [None] * of.rows
+    return filled(of.rows, of.kind.shape or (), of.kind.dtype, of.kind.device) if of.trainable else None
+
+
+def _own(x: Value) -> Value:
     """A copy of what lies where the next launch writes."""
-    return copied(delta) if is_array(delta) else delta
+    return copied(x) if is_array(x) else x
+
+
+# -- rows by themselves -------------------------------------------------------------------------------
+
+
+def row_of(x: Value, i: int, of: Kind) -> Value:
+    """Row `i` of an array of rows, as the data of a node by itself."""
+    if of.column in (Column.NUMBER, Column.DOUBLE):
+        return float(x[i])
+    if of.column is Column.FLOAT:
+        return FLOAT32.type(x[i])
+    return x[i, ...] if of.shape == () else x[i]
+
+
+class ComputedRow(NamedTuple):
+    """One row that has been computed by the ordinary rules, as the only node of a graph."""
+
+    node: Node
+    values: Values
+
+    @classmethod
+    def of(cls, signature: Signature, arguments: Sequence[Value]) -> ComputedRow:
+        """Compute an operation or cell."""
+        nodes = signature.nodes
+        given = tuple([i if i in nodes else x for i, x in enumerate(arguments)])  # places stand for nodes
+        values: Values = {i: arguments[i] for i in nodes}
+        node = new_node(signature.cls, signature.kind, signature, given, "one of many rows", 0)
+        failed: dict[Expression, Failure] = {}
+        if not forward([node], values, failed):
+            raise combine(next(iter(failed.values())))
+        return cls(node, values)
+
+    @property
+    def value(self) -> Value:
+        """Its value."""
+        return self.values[self.node]
+
+    def sent(self, g: Value) -> Values:
+        """The deltas of its operands, by their places."""
+        sent: Values = {self.node: g}
+        failures: list[Exception] = []
+        backward([self.node], self.values, sent, failures)
+        raise_all(failures)
+        return sent

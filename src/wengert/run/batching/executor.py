@@ -8,7 +8,7 @@ Refuses to know: how a region runs, and which fibers can go on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -24,9 +24,8 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.order import below_all
 from wengert.graph.template import PART
 from wengert.run.batching.cache import KeptSchedules, ScheduleCache
-from wengert.run.batching.execution import Backward, BoundSchedule, RegionRun
+from wengert.run.batching.execution import BatchRun, BoundSchedule
 from wengert.run.batching.lanes import Lanes
-from wengert.run.batching.region import RegionGraph
 from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place
 from wengert.run.batching.scheduler import STOPS, Recorded, Scheduler, Waves
@@ -44,26 +43,12 @@ from wengert.run.threads.pool import ThreadPool, checked_threads
 serial = attrgetter("serial")
 
 
-class Round:
-    """A region that has run forward."""
-
-    def __init__(self, region: RegionRun, of: RegionGraph, roots: Sequence[Node]) -> None:
-        self.region = region
-        self.record = of
-        self.roots = roots
-
-    def place(self, x: Expression) -> Place | None:
-        """The row of the value of `x`; None if it is not in this round."""
-        code = self.record.code(x)
-        return None if code is None else self.region.bound.schedule.place(code)
-
-
 class Order(list[Node]):
     """Takes down single nodes where rounds stand as well, and stays empty: not all values are in one place."""
 
     __slots__ = ("timeline",)
 
-    def __init__(self, timeline: list[Round | Node]) -> None:
+    def __init__(self, timeline: list[BatchRun | Node]) -> None:
         super().__init__()
         self.timeline = timeline
 
@@ -79,8 +64,8 @@ class Known:
 
     def __init__(self, values: dict[Expression, Value]) -> None:
         self._values = values
-        self._rounds: dict[Expression, Round] = {}  # of all their nodes
-        self._parts: list[Round] = []  # with nodes that were not met one by one
+        self._rounds: dict[Expression, BatchRun] = {}  # of all their nodes
+        self._parts: list[BatchRun] = []  # with nodes that were not met one by one
         self._newest = 0  # serial of all their nodes
 
     def close(self) -> None:
@@ -93,11 +78,12 @@ class Known:
         """True if there are any rounds."""
         return len(self._rounds) > 0
 
-    def add(self, of: Round) -> None:
+    def add(self, of: BatchRun) -> None:
         """One more round."""
-        self._rounds.update(dict.fromkeys(of.record.codes, of))
-        self._newest = max(self._newest, int(of.record.serials[-1]))
-        if not of.record.complete:
+        assert of.graph is not None, "its nodes may be asked for"
+        self._rounds.update(dict.fromkeys(of.graph.codes, of))
+        self._newest = max(self._newest, int(of.graph.serials[-1]))
+        if not of.graph.complete:
             self._parts.append(of)
 
     def __contains__(self, x: object) -> bool:
@@ -114,12 +100,12 @@ class Known:
             found = self._found(x)
             assert found is not None, "asked of known expressions only"
             of, place = found
-            self._values[x] = of.region.value(place)
+            self._values[x] = of.value(place)
         return self._values[x]
 
     def stacked(self, given: Sequence[Any]) -> Value:  # Any: literals, and nodes whose values are known
         """All values as one table; of those that are rows of another one nobody is looked at by itself."""
-        groups: dict[tuple[RegionRun, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
+        groups: dict[tuple[BatchRun, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
         for i, x in enumerate(given):
             key, value = self._row(x)
             at, values = groups.setdefault(key, ([], []))
@@ -134,17 +120,17 @@ class Known:
         order = [i for at, _ in groups.values() for i in at]
         return taken(joined_rows(pieces), argsort(places(order)))
 
-    def _row(self, x: Any) -> tuple[tuple[RegionRun, int] | None, Any]:  # Any: as above
+    def _row(self, x: Any) -> tuple[tuple[BatchRun, int] | None, Any]:  # Any: as above
         """In which table it is which row, or no table and the value."""
         if not isinstance(x, Expression):
             return None, x
         found = self._found(x) if x not in self._values else None
-        if found is None or found[0].region.bound.schedule.tables[found[1][0]].loose:
+        if found is None or found[0].bound.schedule.tables[found[1][0]].loose:
             return None, self[x]
         of, (table, row) = found
-        return (of.region, table), row
+        return (of, table), row
 
-    def _found(self, x: Expression) -> tuple[Round, Place] | None:
+    def _found(self, x: Expression) -> tuple[BatchRun, Place] | None:
         of_x = self._rounds.get(x)
         if of_x is None and isinstance(x, Node) and x.signature.operation is PART:
             of_x = self._rounds.get(x.operands[0])
@@ -153,58 +139,6 @@ class Known:
             if place is not None:
                 return of, place
         return None
-
-
-def sent_through(
-    of: Round,
-    known: Known,
-    deltas: dict[Expression, Value],
-    wanted: dict[Expression, Value],
-    check: Callable[[], object],
-    failures: list[Exception],
-) -> dict[Expression, Value]:
-    """Take the deltas that have arrived at rows of a round, run it backward, and give the deltas that leave it."""
-    seeds = [(place, x) for x in deltas if (place := of.place(x)) is not None]
-    if not seeds:
-        return {}
-    sent = [(place, deltas.pop(x)) for place, x in seeds]
-    try:
-        with all_quiet():
-            going = Backward(of.region, sent)
-            leaving = going.run(check)
-    except Exception as failure:
-        of.region.explain(failure)
-        arrived: dict[Expression, Value] = {x: d for (_, x), (_, d) in zip(seeds, sent, strict=True)}
-        return _sent_one_by_one(of, known, wanted, arrived, failure, failures)
-    for x in wanted:
-        place = of.place(x)
-        if place is not None and (delta := going.delta(place)) is not None:
-            wanted[x] = delta
-    return leaving
-
-
-def _sent_one_by_one(
-    of: Round,
-    known: Known,
-    wanted: Container[Expression],
-    deltas: dict[Expression, Value],
-    failure: Exception,
-    failures: list[Exception],
-) -> dict[Expression, Value]:
-    """Run a round backward node by node; failures are added to `failures`."""
-    values: dict[Expression, Value] = {}
-    for binding in of.region.bound.bindings:
-        values |= {x: known[x] for x in binding.given if isinstance(x, Expression)}
-        values |= {weight: known[weight] for _, weight in binding.weights}
-    order = sorted(below_all(of.roots, values)[0], key=serial)
-    found: list[Exception] = []
-    with all_quiet():
-        if forward(order, values, {}) < len(order) or any(x in wanted for x in order):
-            found.append(failure)
-        else:
-            backward(order, values, deltas, found)
-    failures += found
-    return {} if found else deltas
 
 
 _FAILED: Final = "its nodes ran one by one; unless one of them failed too, this is a defect of Wengert:"
@@ -232,7 +166,7 @@ class Batching(Evaluation):
         self.schedules = schedules
         self.before = schedules.latest
         self.kept = kept
-        self.timeline: list[Round | Node] = []
+        self.timeline: list[BatchRun | Node] = []
         self.order = Order(self.timeline)
         self.known = Known(self.values)
         self.scheduler = Scheduler(self, waves)
@@ -240,8 +174,8 @@ class Batching(Evaluation):
     def __exit__(self, *failure: object) -> None:
         super().__exit__(*failure)
         for item in self.timeline:
-            if isinstance(item, Round):
-                item.region.release()
+            if isinstance(item, BatchRun):
+                item.release()
         self.scheduler.close()
         self.known.close()
 
@@ -282,7 +216,7 @@ class Batching(Evaluation):
         self.seed(loss)
         failures: list[Exception] = []
         for item in reversed(self.timeline):
-            assert isinstance(item, Round), "nothing here waits"
+            assert isinstance(item, BatchRun), "nothing here waits"
             self._send_through(item, run.check, failures)
         raise_all(failures)
         return []
@@ -369,23 +303,22 @@ class Batching(Evaluation):
         if bound is None:
             return False
         self.read(bound.weights())
-        region = RegionRun(bound, self.known, self.goes_back)
+        batch = BatchRun(bound, self.known, self.goes_back, nodes.record)
         try:
             with all_quiet():
-                region.forward(check)
+                batch.forward(check)
         except Exception as failure:
-            region.explain(failure)
+            batch.explain(failure)
             self.schedules.report.alone(
                 "a batch", f"{_FAILED} {failure!r}"[:200], nodes[-1].site, nodes.record.size
             )
             return False
-        made = Round(region, nodes.record, nodes)
         if not self.timeline and not self.wanted and len(nodes) == 1:
-            place = made.place(nodes[0])
-            assert place is not None, "a root is in its own round"
+            place = batch.place(nodes[0])
+            assert place is not None, "a root is in its own batch"
             self.kept.keep(nodes[0], bound, place)
-        self.timeline.append(made)
-        self.known.add(made)
+        self.timeline.append(batch)
+        self.known.add(batch)
         return True
 
     def _schedule(self, nodes: Recorded, back: bool) -> BoundSchedule | None:
@@ -428,17 +361,49 @@ class Batching(Evaluation):
                     self._send_through(item, context.run.check, failures)
         yield from self._settled(context, failures)
 
-    def _is_plain(self, item: Round | Node) -> bool:
+    def _is_plain(self, item: BatchRun | Node) -> bool:
         """True if this is a node that neither has nor feeds a tape, so that the loop of others can do it."""
         if not isinstance(item, Node) or item in self.tapes or item in self.pending or item in self.resolved:
             return False
         return not self.wanted and not any(item.operands[i] in self.tapes for i in item.signature.nodes)
 
-    def _send_through(self, of: Round, check: Callable[[], object], failures: list[Exception]) -> None:
-        leaving = sent_through(of, self.known, self.deltas, self.wanted, check, failures)
+    def _send_through(self, of: BatchRun, check: Callable[[], object], failures: list[Exception]) -> None:
+        """Take the deltas that have arrived at rows of a batch, run it backward, and add the deltas that leave it."""
+        arrived = {x: place for x in self.deltas if (place := of.place(x)) is not None}
+        if not arrived:
+            return
+        sent = {x: self.deltas.pop(x) for x in arrived}
+        wanted = {x: place for x in self.wanted if (place := of.place(x)) is not None}
+        try:
+            with all_quiet():
+                leaving, found = of.backward([(arrived[x], sent[x]) for x in sent], check, [*wanted.values()])
+        except Exception as failure:
+            of.explain(failure)
+            leaving = self._sent_one_by_one(of, sent, failure, failures)
+        else:
+            self.wanted |= {x: d for x, d in zip(wanted, found, strict=True) if d is not None}
         with all_quiet():
             for x, delta in leaving.items():
                 self.add(x, delta)
+
+    def _sent_one_by_one(
+        self, of: BatchRun, deltas: dict[Expression, Value], failure: Exception, failures: list[Exception]
+    ) -> dict[Expression, Value]:
+        """Run a batch backward node by node; failures are added to `failures`."""
+        assert of.graph is not None, "its nodes may be asked for"
+        values: dict[Expression, Value] = {}
+        for binding in of.bound.bindings:
+            values |= {x: self.known[x] for x in binding.given if isinstance(x, Expression)}
+            values |= {weight: self.known[weight] for _, weight in binding.weights}
+        order = sorted(below_all(of.graph.roots, values)[0], key=serial)
+        found: list[Exception] = []
+        with all_quiet():
+            if forward(order, values, {}) < len(order) or any(x in self.wanted for x in order):
+                found.append(failure)
+            else:
+                backward(order, values, deltas, found)
+        failures += found
+        return {} if found else deltas
 
 
 def _is_node(item: object) -> bool:

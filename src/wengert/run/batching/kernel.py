@@ -20,7 +20,7 @@ from typing import Any, Final, cast
 from wengert.arrays import FLOAT64, Value
 from wengert.arrays.abstract import Aval, RowCount, sizes_for
 from wengert.arrays.rows import new_table
-from wengert.errors import ShapeError
+from wengert.errors import DeviceError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, device_among, kind
@@ -37,6 +37,7 @@ from wengert.program.emit import Kernel
 from wengert.program.memory import Allocation, can_be_placed
 from wengert.program.program import Argument, Eqn, Var, at_rows, mapped, vars_in
 from wengert.program.simplify import Pieces, assembled, for_any_rows
+from wengert.run.batching.region import result_kinds
 from wengert.run.compiled.device import DeviceKernel
 from wengert.run.loops import total
 
@@ -187,7 +188,6 @@ class SumOfTerms:
     rest: Var | None
 
     def vars(self) -> list[Var]:
-        """The variables in it."""
         return [*vars_in(tuple(parts for _, parts in self.terms)), *vars_in(self.rest)]
 
 
@@ -241,21 +241,56 @@ class Residuals:
     values: tuple[Value, ...]
 
 
+_MOST_WORKSPACES: Final = 2  # kept for later runs
+_MOST_SPARE: Final = 4  # times as many rows as needed: what a kept workspace may have
+
+
+def batched_kernel(signature: Signature, shared: tuple[bool, ...]) -> BatchedKernel:
+    """The kernel of a signature, which remembers it; `shared[i]`: all rows have one operand `i`.
+
+    Any other operand is given with a leading axis of rows, scalars too.
+    """
+    try:
+        kernels: dict[tuple[bool, ...], BatchedKernel] = signature.kernels
+    except AttributeError:
+        kernels = signature.kernels = {}
+    found = kernels.get(shared)
+    if found is None:
+        # A copy, which does not remember kernels: with the signature itself they would make a cycle.
+        found = kernels.setdefault(shared, BatchedKernel(signature.copy(), shared))
+    return found
+
+
 class BatchedKernel:
-    """The programs of one signature, functions that `make` makes; `shared[i]`: all rows have one operand `i`."""
+    """One operation or cell for any number of rows, by functions that `make` makes.
+
+    `reason`: why it has no program, if it has none, so that each row is computed by itself.
+    """
 
     def __init__(
-        self,
-        signature: Signature,
-        shared: tuple[bool, ...],
-        pattern: Pattern,
-        make: Callable[..., AnyKernel] = Kernel,
+        self, signature: Signature, shared: tuple[bool, ...], make: Callable[..., AnyKernel] = Kernel
     ) -> None:
+        self.signature = signature
+        self.shared = shared
+        self.reason: str | None = None
+        self._workspaces: list[Workspace] = []
+        try:
+            self._begin(make)
+        except DeviceError:  # no compiler, or no driver that fits: whoever wants less speed says so
+            raise
+        except (NoBatchingRule, NoProgram) as refusal:
+            self.reason = str(refusal)
+        except Exception as failure:  # of a rule, on the symbols that a program is made with
+            batched(signature, shared, 2)  # raises where a number in their place does not help
+            self.reason = f"{type(failure).__name__}: {failure}"
+
+    def _begin(self, make: Callable[..., AnyKernel]) -> None:
+        signature, shared = self.signature, self.shared
         self._lowered = lowered = Lowered(signature, shared)
-        self.device = lowered.device
-        if self.device != "cpu":
-            make = partial(DeviceKernel, self.device)
-        self._shared = shared
+        self._device = lowered.device
+        if self._device != "cpu":
+            make = partial(DeviceKernel, self._device)
+        pattern = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(signature))
         arriving, eqns, deltas = lowered.backward(pattern)
         self._forward = ForwardKernel(lowered, eqns, deltas, make)
         self._backward = {pattern: BackwardKernel(self._forward, arriving, eqns, deltas, shared)}
@@ -271,24 +306,27 @@ class BatchedKernel:
         self,
         rows: int,
         operands: Sequence[Value],
-        out: Sequence[Value | None] | None,
-        workspace: Workspace | None,
-        keep: bool,
-        each: object = None,
-    ) -> tuple[tuple[Value, ...], Residuals | None]:
-        """As `Launch`; there is nothing for `each` to call."""
+        out: Sequence[Value | None] | None = None,
+        workspace: Workspace | None = None,
+        keep: bool = True,
+    ) -> tuple[tuple[Value, ...], Any]:  # Any: as `backward` takes it
+        """The results, each with a leading axis of rows and written into `out[i]` if that is given; and what
+        `backward` needs, which reads operands and results once more.
+
+        In a `workspace` the launches of a run lie side by side; without `keep` nothing is left for backward.
+        """
         if self._numbers:
             operands = list(operands)
             for i, dtype in self._numbers:
                 operands[i] = operands[i].astype(dtype, copy=False)
         given = out or (None,) * len(self._forms)
         results = tuple(
-            new_table(sizes_for(shape, rows), dtype, self.device) if x is None else x
+            new_table(sizes_for(shape, rows), dtype, self._device) if x is None else x
             for x, (shape, dtype) in zip(given, self._forms, strict=True)
         )
         own = workspace is None
         if workspace is None:
-            workspace = Workspace(rows, self.device)
+            workspace = Workspace(rows, self._device)
         if not keep:
             kernel = self._forward.predict
             kernel.run(rows, *operands, *results, *workspace.frame(kernel, 0, rows))
@@ -300,13 +338,17 @@ class BatchedKernel:
         return results, Residuals(workspace, own, start, values)
 
     def backward(
-        self, rows: int, kept: Residuals, deltas: Sequence[Value | None], each: object = None
-    ) -> list[Value | LazyDelta | None]:
-        """The deltas of operands; the products that the workspace joins are left to it, unless it is this launch's."""
+        self, rows: int, kept: Any, deltas: Sequence[Value | None]
+    ) -> list[Value | LazyDelta | None]:  # Any: `Residuals`, if anything was kept
+        """The delta of each operand: of rows, or summed over them where the operand is shared; None where none goes.
+
+        With a workspace, the deltas of rows lie in it until the next launch, and products that are deltas of shared
+        matrices are left to `Workspace.deltas`.
+        """
         pattern = tuple(x is not None for x in deltas)
         kernel = self._backward.get(pattern)
         if kernel is None:
-            kernel = BackwardKernel(self._forward, *self._lowered.backward(pattern), self._shared)
+            kernel = BackwardKernel(self._forward, *self._lowered.backward(pattern), self.shared)
             self._backward[pattern] = kernel
         arrived = [x for x in deltas if x is not None]
         sent = kernel.run(rows, kept.workspace, kept.start, kept.values, arrived)
@@ -315,6 +357,24 @@ class BatchedKernel:
                 if delta is not None:
                     sent[i] = total(sent[i], delta)
         return sent
+
+    def workspace(self, rows: int) -> Workspace:
+        """A workspace for so many rows that no other run uses now; `give_back` when the run is over."""
+        for _ in range(len(self._workspaces)):
+            try:
+                workspace = self._workspaces.pop()
+            except IndexError:  # another thread was faster
+                break
+            if rows <= workspace.capacity <= _MOST_SPARE * rows:
+                workspace.begin(rows)
+                return workspace
+        return Workspace(rows, self._device)
+
+    def give_back(self, workspace: Workspace) -> None:
+        """Nothing in the workspace is needed any more."""
+        workspace.begin(0)
+        if len(self._workspaces) < _MOST_WORKSPACES:
+            self._workspaces.append(workspace)
 
 
 class ForwardKernel:
@@ -347,8 +407,7 @@ class ForwardKernel:
 
     def key(self, x: Var) -> object:
         """Key of the buffer of one side of a product."""
-        of_all = self.apart.get(x)
-        return self.train.buffers[self.train.place[x]].key if of_all is None else of_all.key
+        return (self.apart.get(x) or self.train.buffers[self.train.place[x]]).key
 
 
 def _products(deltas: Sequence[Delta]) -> list[tuple[Var, Var]]:
@@ -380,7 +439,9 @@ class BackwardKernel:
         self._eqns = list(eqns)
         self._made = {e.result: e for e in eqns}
         self._keys: dict[Var, object] = {}
-        self._check()
+        known = {*forward.kept}
+        if any(x in forward.made and x not in known for e in eqns for x in e.reads):
+            raise NoProgram("backward needs what forward does not keep")
         sides: list[tuple[int, Var, Var]] = []
         self._deltas = [
             self._lasting(self._without_products(i, x, sides) if isinstance(x, SumOfTerms) else x, one)
@@ -389,20 +450,13 @@ class BackwardKernel:
         for e in self._eqns:
             if not e.pure:  # it may have kept what it was given
                 self._outlives(e.reads)
-        wanted = [x for delta in self._deltas for x in _vars_of(delta)] + [
-            x for _, *pair in sides for x in pair
-        ]
-        self._wanted = list(dict.fromkeys(wanted))
+        wanted = [x for delta in self._deltas for x in _vars_of(delta)]
+        self._wanted = [*dict.fromkeys([*wanted, *(x for _, *pair in sides for x in pair)])]
         at = {x: i for i, x in enumerate(self._wanted)}
         # of operands: the number of a value, None, or what is made of values
         self._made_of = [at[x] if isinstance(x, Var) else x for x in self._deltas]
         self.kernel = forward.make([*forward.kept, *arriving], self._eqns, (), self._wanted, self._keys)
         self.joined = [(i, self._key(a), self._key(b)) for i, a, b in sides]
-
-    def _check(self) -> None:
-        known = set(self._forward.kept)
-        if any(x in self._forward.made and x not in known for e in self._eqns for x in e.reads):
-            raise NoProgram("backward needs what forward does not keep")
 
     def run(
         self, rows: int, workspace: Workspace, start: int, kept: Sequence[Value], arrived: Sequence[Value]
@@ -454,19 +508,14 @@ class BackwardKernel:
         if isinstance(delta, SumOfTerms):
             self._outlives(delta.vars())
         elif shared and isinstance(delta, Var) and delta.aval.form == "array":
-            return self._copied(
-                delta, Aval(delta.shape, delta.dtype, "array", "other")
-            )  # in memory of its own
+            return self._copied(delta, Aval(delta.shape, delta.dtype, "array", "other"))  # in its own memory
         return delta
 
     def _outlives(self, xs: Sequence[Var]) -> None:
-        for x in xs:
-            if x not in self._forward.made:
-                self._keys.setdefault(x, object())
+        self._keys.update((x, object()) for x in xs if x not in self._forward.made and x not in self._keys)
 
     def _copied(self, x: Var, aval: Aval) -> Var:
-        copy = Var(aval)
-        self._eqns.append(Eqn(operator.pos, (x,), {}, copy))
+        self._eqns.append(Eqn(operator.pos, (x,), {}, copy := Var(aval)))
         return copy
 
     def _key(self, x: Var) -> object:
@@ -494,9 +543,7 @@ class Workspace:
         self._wholes: dict[AnyKernel, list[Value | None]] = {}  # what its buffers are parts of
         self._widest = 0
         self._frames: dict[tuple[AnyKernel, int, int], tuple[Value, ...]] = {}
-        self.products: dict[
-            tuple[int, object, object], list[tuple[int, int]]
-        ] = {}  # rows that have been there
+        self.products: dict[tuple[int, object, object], list[tuple[int, int]]] = {}  # and their rows
 
     def begin(self, rows: int) -> None:
         """Another run, of so many rows: nothing lies here."""

@@ -13,13 +13,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from wengert.arrays.pools import called_on_one_blas_thread
 from wengert.graph.operation import Signature
-from wengert.run.batching.launch import Each, one_by_one
 from wengert.run.batching.region import RegionGraph, RowSource
-from wengert.run.batching.schedule import LaunchStep, Schedule
+from wengert.run.batching.schedule import Launch, Schedule
 from wengert.run.threads.autotune import TERMS, Choice, Terms
 from wengert.run.threads.loops import is_foreign, overlapping
 from wengert.run.threads.pool import ONE_TASK, Spawned, TaskSchedule, ThreadPool, Uses, needs_of, schedule
@@ -29,7 +28,18 @@ Launching: TypeAlias = Callable[[int], None]  # runs the launch with a number
 _GIVEN = -1  # stands for the table of all values from outside
 
 
-def forward_uses(step: LaunchStep, given: bool) -> Uses:
+class Each(Protocol):
+    """Calls a function for each number below `count`, perhaps on several threads."""
+
+    def __call__(self, call: Callable[[int], A], count: int, /) -> list[A]: ...
+
+
+def one_by_one(call: Callable[[int], A], count: int) -> list[A]:
+    """One call after the other."""
+    return [call(i) for i in range(count)]
+
+
+def forward_uses(step: Launch, given: bool) -> Uses:
     """The uses of a launch forward."""
     changes: set[object] = {*(table for table, _ in step.writes), *step.drops, ("group", step.group)}
     if given:
@@ -37,12 +47,12 @@ def forward_uses(step: LaunchStep, given: bool) -> Uses:
     return Uses(set(_tables(step)), changes)
 
 
-def backward_uses(step: LaunchStep, given: bool) -> Uses:
+def backward_uses(step: Launch, given: bool) -> Uses:
     """The uses of a launch backward, which adds to the deltas of what it has read."""
     return Uses({table for table, _ in step.writes}, {*_tables(step), ("group", step.group)})
 
 
-def _tables(step: LaunchStep) -> Iterator[int]:
+def _tables(step: Launch) -> Iterator[int]:
     for read in step.reads:
         if read.tables is None:
             yield read.table

@@ -259,6 +259,7 @@ class RegionGraph:
     numbers: Places | None = None  # of nodes by serial, where nodes have other numbers than serials say
     # whose nodes follow those that were met; none, where their parts are no longer in one group each
     subgraphs: Sequence[Subgraph] = ()
+    roots: Sequence[Node] = ()  # all are below these
 
     @property
     def size(self) -> int:

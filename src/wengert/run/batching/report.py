@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from wengert.graph.kinds import Kind, Role
-from wengert.run.batching.schedule import LaunchStep
+from wengert.run.batching.schedule import Launch
 
 Key = tuple[str, tuple[Kind, ...]]  # the name of an operation, and the kinds of its operands
 
@@ -34,7 +34,7 @@ class Line:
         """Rows a launch."""
         return self.rows / self.launches if self.launches else 0.0
 
-    def add(self, step: LaunchStep) -> None:
+    def add(self, step: Launch) -> None:
         """One more launch."""
         self.launches += 1
         self.rows += step.width

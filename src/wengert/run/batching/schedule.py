@@ -67,7 +67,7 @@ class Read:
 
 
 @dataclass(slots=True)
-class LaunchStep:
+class Launch:
     """One launch: rows `start` to `stop` of its group, in the group's own order."""
 
     group: int
@@ -109,7 +109,7 @@ class Schedule:
     """All launches of a structure, and where each result lies; nothing in it belongs to one expression."""
 
     orders: list[Places]  # of each group, the order in which launches take its members
-    steps: list[LaunchStep]
+    steps: list[Launch]
     tables: list[Table]
     table_of: Places  # of each result
     row_of: Places
@@ -180,7 +180,7 @@ class _Launch:
     form: GroupForm
     results: Places  # of each member, its first
     operands: list[Places]  # of each, the results that are read
-    step: LaunchStep
+    step: Launch
     output: int = 0  # the number of its first output
 
 
@@ -205,7 +205,7 @@ def _launches(
     for turn, start, width in zip(turns[starts].tolist(), starts.tolist(), widths.tolist(), strict=True):
         stop = start + width
         read = slice(start, stop) if bounds is None else slice(int(bounds[start]), int(bounds[stop]))
-        step = LaunchStep(number, start, stop, _goes_alone(form, width))
+        step = Launch(number, start, stop, _goes_alone(form, width))
         if counts is not None:
             step.counts = counts[start:stop]
             step.starts = cumulated(step.counts)[:-1]
