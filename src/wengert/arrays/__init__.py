@@ -75,6 +75,7 @@ from wengert.arrays.values import (
     are_finite,
     as_readonly,
     copied,
+    decayed,
     device_name,
     device_of,
     dtype_from,
@@ -95,7 +96,6 @@ from wengert.arrays.values import (
     shape_of,
     within,
     without_memory,
-    without_subnormal,
     zeros_like,
     zeros_of,
 )
@@ -149,6 +149,7 @@ __all__ = [
     "as_form",
     "as_readonly",
     "copied",
+    "decayed",
     "device_launches",
     "device_name",
     "device_of",
@@ -190,7 +191,6 @@ __all__ = [
     "touched",
     "within",
     "without_memory",
-    "without_subnormal",
     "zeros_like",
     "zeros_of",
 ]

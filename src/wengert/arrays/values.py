@@ -30,6 +30,7 @@ __all__ = [
     "are_finite",
     "as_readonly",
     "copied",
+    "decayed",
     "device_name",
     "device_of",
     "dtype_from",
@@ -225,16 +226,18 @@ def root(x: Value) -> Value:
     return namespace_of(x).sqrt(x)
 
 
-def without_subnormal(x: Value) -> Value:
-    """A running mean, small ones rounded to multiples of 2^-123 in float32, of 2^-1012 in float64.
+def decayed(x: Value, factor: float, more: Value) -> Value:
+    """`factor * x + more`, a running mean, small ones rounded to multiples of 2^-108 in float32, of 2^-952 in float64.
 
     A mean of zeros would go on for ever in the last, subnormal numbers of its element type, with which some processors
-    take a hundred times as long. From 1e-30 on, and 1e-289, no bit changes.
-    >>> without_subnormal(np.array([1e-39, 1e-20, 2.0], np.float32)).tolist()[0], without_subnormal(1e-310)
-    (0.0, 0.0)
+    take a hundred times as long; and a rate makes such numbers of others that are a little larger. From 1e-25 on, and
+    1e-270, no bit changes.
+    >>> decayed(np.array([1e-36, 1e-20, 2.0], np.float32), 0.5, 0.0).tolist()[::2], decayed(1e-290, 0.5, 0.0)
+    ([0.0, 1.0], 0.0)
     """
-    small = 2.0**-100 if dtype_of(x) == FLOAT32 else 2.0**-960
-    return x + small - small
+    mean = factor * x + more
+    small = 2.0**-85 if dtype_of(mean) == FLOAT32 else 2.0**-900
+    return mean + small - small
 
 
 def is_finite(x: Value) -> bool:

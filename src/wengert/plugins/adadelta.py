@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wengert.arrays import Value, root
+from wengert.arrays import Value, decayed, root
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
@@ -25,9 +25,9 @@ class AdadeltaOptimizer(Optimizer["Adadelta"], pure=True):
 
     def step(self, delta: Value, weight: Weight) -> Value:
         s, d = self.settings, dense(delta)
-        self.square_delta = s.rho * self.square_delta + (1.0 - s.rho) * (d * d)
+        self.square_delta = decayed(self.square_delta, s.rho, (1.0 - s.rho) * (d * d))
         step = d * (root(self.square_step + s.eps) / root(self.square_delta + s.eps))
-        self.square_step = s.rho * self.square_step + (1.0 - s.rho) * (step * step)
+        self.square_step = decayed(self.square_step, s.rho, (1.0 - s.rho) * (step * step))
         return super().step(step, weight)
 
 

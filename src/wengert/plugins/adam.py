@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 from typing_extensions import TypeVar
 
-from wengert.arrays import Value, namespace_of, root, without_subnormal
+from wengert.arrays import Value, decayed, namespace_of, root
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
@@ -42,8 +42,8 @@ class Moments(Optimizer[B], pure=True):
         """The delta as an array, after which the moments are those with it."""
         s, d = self.settings, dense(delta)
         self.count += 1
-        self.mean = without_subnormal(s.beta1 * self.mean + (1.0 - s.beta1) * d)
-        self.square = without_subnormal(s.beta2 * self.square + (1.0 - s.beta2) * (d * d))
+        self.mean = decayed(self.mean, s.beta1, (1.0 - s.beta1) * d)
+        self.square = decayed(self.square, s.beta2, (1.0 - s.beta2) * (d * d))
         return d
 
 
@@ -134,7 +134,7 @@ class AdamaxOptimizer(Optimizer["Adamax"], pure=True):
         s, d = self.settings, dense(delta)
         xp = namespace_of(d)
         self.count += 1
-        self.mean = without_subnormal(s.beta1 * self.mean + (1.0 - s.beta1) * d)
+        self.mean = decayed(self.mean, s.beta1, (1.0 - s.beta1) * d)
         self.greatest = xp.maximum(s.beta2 * self.greatest, xp.abs(d) + s.eps)
         return super().step(self.mean / (1.0 - s.beta1**self.count) / self.greatest, weight)
 

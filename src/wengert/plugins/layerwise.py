@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import ClassVar
 
-from wengert.arrays import Value, dtype_of, is_array, namespace_of, root, shape_of
+from wengert.arrays import Value, decayed, dtype_of, is_array, namespace_of, root, shape_of
 from wengert.errors import ShapeError
 from wengert.graph.weights import Weight, data_of
 from wengert.lazy import dense
@@ -162,11 +162,13 @@ class MuonOptimizer(Optimizer["Muon"], pure=True):
                 f"of AdamW"
             )
         xp = namespace_of(d)
-        self.moving = s.momentum * self.moving + (1.0 - s.momentum) * d
+        self.moving = decayed(self.moving, s.momentum, (1.0 - s.momentum) * d)
         x = (1.0 - s.momentum) * d + s.momentum * self.moving if s.nesterov else self.moving
         tall = shape[0] > shape[1]
         x = xp.swap_last(x) if tall else x
-        x = x / xp.maximum(_norm(x, 2), 1e-7)
+        norm = _norm(x, 2)
+        some = xp.greater(norm, 2.0**-60)  # the products of products of smaller ones are subnormal
+        x = x / xp.where(some, xp.maximum(norm, 1e-7), math.inf)
         for _ in range(s.iterations):
             gram = xp.matmul(x, xp.swap_last(x))
             x = 3.4445 * x + xp.matmul(-4.7750 * gram + 2.0315 * xp.matmul(gram, gram), x)

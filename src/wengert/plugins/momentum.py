@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wengert.arrays import Value, without_subnormal
+from wengert.arrays import Value, decayed
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
@@ -22,7 +22,7 @@ class MomentumOptimizer(Optimizer["Momentum"], pure=True):
     velocity: Value = 0.0
 
     def step(self, delta: Value, weight: Weight) -> Value:
-        self.velocity = without_subnormal(self.settings.momentum * self.velocity + dense(delta))
+        self.velocity = decayed(self.velocity, self.settings.momentum, dense(delta))
         return super().step(self.velocity, weight)
 
 

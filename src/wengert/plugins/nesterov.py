@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wengert.arrays import Value
+from wengert.arrays import Value, decayed
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
@@ -23,7 +23,7 @@ class NesterovOptimizer(Optimizer["Nesterov"], pure=True):
 
     def step(self, delta: Value, weight: Weight) -> Value:
         d, momentum = dense(delta), self.settings.momentum
-        self.ahead = momentum * self.ahead + d
+        self.ahead = decayed(self.ahead, momentum, d)
         return super().step(d + momentum * self.ahead, weight)
 
 

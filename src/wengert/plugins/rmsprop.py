@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wengert.arrays import Value, root
+from wengert.arrays import Value, decayed, root
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
@@ -25,7 +25,7 @@ class RMSpropOptimizer(Optimizer["RMSprop"], pure=True):
 
     def step(self, delta: Value, weight: Weight) -> Value:
         s, d = self.settings, dense(delta)
-        self.mean_square = s.rho * self.mean_square + (1.0 - s.rho) * (d * d)
+        self.mean_square = decayed(self.mean_square, s.rho, (1.0 - s.rho) * (d * d))
         return super().step(d / (root(self.mean_square) + s.eps), weight)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from wengert.arrays import Value, namespace_of
+from wengert.arrays import Value, decayed, namespace_of
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
@@ -26,7 +26,7 @@ class LionOptimizer(Optimizer["Lion"], pure=True):
     def step(self, delta: Value, weight: Weight) -> Value:
         s, d = self.settings, dense(delta)
         between = s.beta1 * self.direction + (1.0 - s.beta1) * d
-        self.direction = s.beta2 * self.direction + (1.0 - s.beta2) * d
+        self.direction = decayed(self.direction, s.beta2, (1.0 - s.beta2) * d)
         return super().step(namespace_of(d).sign(between), weight)
 
 
