@@ -49,7 +49,65 @@ def test_a_prediction_with_a_plan_needs_no_machine(
         x.predict().map(np.sum).run(executor)
     np.testing.assert_array_equal(x.predict(at={weight: np.zeros(2)}).run(executor), np.zeros(2))
     with pytest.raises(NoMachineError):
-        wg.sum(x).train().run(executor)
+        x.predict().map(np.sum).run(executor)
+
+
+@pytest.mark.parametrize("also", [False, True])
+def test_a_training_with_a_plan_needs_no_machine(
+    weight: wg.ArrayWeight[tuple[int], np.float64], also: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executor, twin = wg.run.Sequential(), SGD(learning_rate=0.5).array_weight(weight.data)
+
+    def step(w: wg.ArrayWeight[tuple[int], np.float64]) -> wg.Do[Any]:  # Any: with values beside it, or none
+        h = wg.tanh(w * 2.0)
+        return wg.train(wg.sum(h), also=(h,)) if also else wg.train(wg.sum(h))
+
+    ours, other = step(weight), step(twin)
+    untimed(executor)
+    for _ in range(WARM):
+        ours.run(executor)
+        other.run(wg.run.Sequential(compiled=False))
+    found = ours.map(lambda x: x).run(executor)  # with a machine
+    wanted = [other.run(wg.run.Sequential(compiled=False)) for _ in range(2)]
+    monkeypatch.setattr(running, "Machine", _refuse)
+    again = ours.run(executor)
+    for x, y in zip((found, again), wanted, strict=True):
+        assert np.asarray(x[0] if also else x).tobytes() == np.asarray(y[0] if also else y).tobytes()
+    if also:
+        assert again[1][0].tobytes() == wanted[1][1][0].tobytes()
+    assert weight.data.tobytes() == twin.data.tobytes()
+    assert not STORE.readers
+    with pytest.raises(NoMachineError):
+        ours.map(lambda x: x).run(executor)
+
+
+def test_a_training_that_is_refused_changes_nothing_and_is_told_by_the_interpreter(
+    weight: wg.ArrayWeight[tuple[int], np.float64],
+) -> None:
+    calls: list[bool] = []
+
+    @wg.extend.elementwise(lambda case, g, y, h: g)
+    def small(case: wg.extend.Case, h: Any) -> Any:  # Any: an array of any library
+        calls.append(running_here())
+        if (h > 4.0).any():
+            raise ValueError("above 4")
+        return h
+
+    executor, question = wg.run.Sequential(), wg.sum(small(weight * 1.0) * 0.0).train()
+    untimed(executor)
+    for _ in range(WARM):
+        question.run(executor)
+    wg.assign({weight: np.array([5.0, 6.0])}).run()
+    calls.clear()
+    with pytest.raises(ValueError, match="above 4") as caught:
+        question.run(executor)
+    assert any("small" in note for note in caught.value.__notes__)
+    assert calls == [True, True]
+    assert weight.data.tolist() == [5.0, 6.0]
+    assert not STORE.readers
+    question = wg.sum(weight).train()
+    question.run(executor)  # nobody holds the right to train
+    assert weight.data.tolist() == [4.5, 5.5]
 
 
 def test_other_executors_are_asked_in_its_place(

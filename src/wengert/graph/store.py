@@ -120,6 +120,21 @@ class Store:
                 finally:
                     self.readers.pop(reader, None)
 
+    def at_once(self, work: Callable[[int], A]) -> A:
+        """The value of `work` on a snapshot as in `training`, for work that has no steps."""
+        outer = _inside.get()
+        with _NOBODY if outer else self._training:
+            inside, reader = [True], object()
+            try:
+                _inside.set(inside)
+                return work(self.begin(reader))
+            finally:
+                try:
+                    inside.clear()
+                    _inside.set(outer)
+                finally:
+                    self.readers.pop(reader, None)
+
     def alone(self, work: Callable[[], A]) -> A:
         """The value of `work()`, while nobody else trains, as in `training`."""
         outer = _inside.get()

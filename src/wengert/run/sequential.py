@@ -15,7 +15,7 @@ from wengert.arrays import Namespace, Value, copied, is_array
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Remainder
 from wengert.control.machine import Bell
-from wengert.control.running import UNANSWERED, Unanswered
+from wengert.control.running import AT_ONCE, UNANSWERED, Unanswered
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, raise_all
 from wengert.graph.binding import At, Refs
@@ -297,9 +297,13 @@ class Sequential(Interpreter):
         super().__init__(engine)
 
     def at_once(self, method: str, asked: object, *others: object) -> Any:  # Any: the data of an expression
-        """The answer of a question which reads, has a plan and is a whole run; else an `Unanswered`: see `answered`."""
+        """The answer of a question which has a plan and is a whole run; else an `Unanswered`: see `answered`."""
         plans = self.engine.plans
-        if method not in ("predict", "gradients") or plans is None or BROUGHT or WATCHERS:
+        if plans is None or BROUGHT or WATCHERS:
+            return UNANSWERED
+        if method == "train":
+            return self._trained(plans, asked)
+        if method not in ("predict", "gradients"):
             return UNANSWERED
         at = asked if asked.__class__ is At else None
         x = asked if at is None else at.asked
@@ -319,6 +323,28 @@ class Sequential(Interpreter):
             return Unanswered(Interpreter(self.engine._replace(plans=None)))
         finally:
             STORE.end(reader)
+
+    def _trained(self, plans: Plans, asked: object) -> Any:  # Any: as above
+        """The answer to a training whose plan has worked before; else an `Unanswered`."""
+        if isinstance(asked, Also):
+            loss, also, rebuild = asked.loss, asked.outputs, asked.rebuild
+            bound = plans.find(loss, "train", also) if plans.keeps(loss, "train", also) else None
+        elif isinstance(asked, Node):
+            loss, rebuild = asked, None
+            bound = plans.find(loss, "train")
+        else:
+            return UNANSWERED
+        if bound is None or not bound.plan.worked:  # that one fails in its first run has to be said
+            return UNANSWERED
+        try:
+            return _together(STORE.at_once(partial(_trained_by, bound, loss)), rebuild)
+        except Interrupted:  # nothing has changed, and the interpreter says where
+            return Unanswered(Interpreter(self.engine._replace(plans=None)))
+
+
+def _trained_by(bound: Bound, loss: Expression, snapshot: int) -> Value:
+    _, change = bound.trained(loss, AT_ONCE, snapshot)
+    return change()
 
 
 def asked_root(asked: object) -> Expression | None:
