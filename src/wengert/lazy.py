@@ -141,8 +141,9 @@ def _one_product(terms: list[Product]) -> list[Product]:
     if len(terms) < 2:
         return terms
     terms = terms[::-1]
-    concat = namespace_of(terms[0].left).concat
-    return [Product(concat([x.left for x in terms], axis=0), concat([x.right for x in terms], axis=0))]
+    sides = [x.left for x in terms], [x.right for x in terms]
+    left, right = map(_concatenated, sides)
+    return [Product(left, right)]
 
 
 def _one_of_rows(terms: list[Rows]) -> list[Rows]:
@@ -159,8 +160,13 @@ def _one_of_rows(terms: list[Rows]) -> list[Rows]:
 
 def _in_turn(arrays: list[Value], shapes: list[tuple[int, ...]]) -> Value:
     """Arrays, which get these shapes, as one along the first axis."""
-    xp = namespace_of(arrays[0])
-    return xp.concat([xp.reshape(x, shape) for x, shape in zip(arrays, shapes, strict=True)], axis=0)
+    return _concatenated([namespace_of(x).reshape(x, shape) for x, shape in zip(arrays, shapes, strict=True)])
+
+
+def _concatenated(arrays: Sequence[Value]) -> Value:
+    """Arrays along the first axis, by the functions of the first that is traced: others may be constants."""
+    traced = (x for x in arrays if not is_array(x))
+    return namespace_of(next(traced, arrays[0])).concat(arrays, axis=0)
 
 
 def _has_few_rows(x: Product) -> bool:
