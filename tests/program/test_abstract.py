@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 from tests.run.batching.test_rules import EXAMPLES, FLOATS, drawn, drawn_numbers
-from wengert.arrays import HOST
+from wengert.arrays import HOST, all_quiet
 from wengert.arrays.abstract import UNKNOWN, Aval, RowCount, broadcast_sizes, indexed_sizes
+from wengert.arrays.contraction import in_order
 from wengert.arrays.infer import aval_of, infer, infers
+from wengert.arrays.kernels import joined
+from wengert.program.program import mapped
 
 from .drawn import lowered
 
@@ -78,6 +82,50 @@ def test_layouts_that_meet(shapes: npst.BroadcastableShapes, data: st.DataObject
     )
     agrees("add", infer(operator.add, (aval_of(first), aval_of(second)), {}), first + second)
     agrees("exp", infer(np.exp, (aval_of(first),), {}), np.exp(first))
+
+
+def laid(x: np.ndarray[Any, Any], data: st.DataObject) -> Any:  # Any: an array of any shape
+    """The elements of an array in another layout."""
+    turned = np.transpose(x, data.draw(st.permutations(range(x.ndim))))
+    return data.draw(st.sampled_from((turned, turned[::-1], turned[..., ::2])))
+
+
+CALLS: dict[str, Callable[[Any, int], tuple[Any, ...]]] = {  # Any: a function and its arguments
+    "sum": lambda x, axis: (np.add.reduce, x, {"axis": axis, "keepdims": axis % 2 == 0}),
+    "sum_to": lambda x, axis: (HOST.sum_to, x, (*x.shape[:axis], 1, *x.shape[axis + 1 :])),
+    "sum_to of fewer axes": lambda x, axis: (HOST.sum_to, x, x.shape[axis + 1 :]),
+    "in_order": lambda x, axis: (in_order, x, np.ones((x.shape[-1], 2), x.dtype)),
+    "in_order to the left": lambda x, axis: (in_order, np.ones(x.shape[-2], x.dtype), x),
+    "take": lambda x, axis: (HOST.take, x, np.zeros((2, 1), int), axis),
+    "joined": lambda x, axis: (joined, (x, x), axis),
+    "joined with C order": lambda x, axis: (joined, (x, np.ones(x.shape, x.dtype)), axis),
+    "stack": lambda x, axis: (HOST.stack, (x, x), axis),
+    "cumsum": lambda x, axis: (HOST.cumsum, x, {"axis": axis}),
+    "softmax": lambda x, axis: (HOST.softmax, x, {"axis": axis}),
+    "roll": lambda x, axis: (HOST.roll, x, 1, {"axis": axis}),
+    "pad": lambda x, axis: (HOST.pad, x, ((1, 0),) * x.ndim, 0.0),
+    "where": lambda x, axis: (np.where, x > 0, x, 0.0),
+    "astype": lambda x, axis: (HOST.astype, x, np.dtype(np.float64)),
+    "nonzero_safe": lambda x, axis: (HOST.nonzero_safe, x, x),
+    "squeeze": lambda x, axis: (HOST.squeeze, x[(slice(None),) * axis + (slice(1),)], {"axis": axis}),
+    "expand_dims": lambda x, axis: (HOST.expand_dims, x, {"axis": axis}),
+    "reshape": lambda x, axis: (HOST.reshape, x, (-1, x.shape[-1])),
+    "broadcast_to": lambda x, axis: (HOST.broadcast_to, x, (2, *x.shape)),
+    "take_along_axis": lambda x, axis: (HOST.take_along_axis, x, np.zeros(x.shape, int), axis),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+@settings(max_examples=60, deadline=None)
+@given(x=npst.arrays(np.float32, npst.array_shapes(min_dims=2, max_dims=5, max_side=4)), data=st.data())
+def test_layouts_of_results(name: str, x: np.ndarray[Any, Any], data: st.DataObject) -> None:
+    """What is said to be in C order is, whatever the order of an operand's axes: sums are rounded by it."""
+    operand = laid(x, data)
+    function, *given = CALLS[name](operand, data.draw(st.integers(0, x.ndim - 1)))
+    options = given.pop() if isinstance(given[-1], dict) else {}
+    abstract = [mapped(lambda y: aval_of(y) if isinstance(y, np.ndarray) else y, y) for y in given]
+    with all_quiet():
+        agrees(name, infer(function, abstract, options), function(*given, **options))
 
 
 def test_a_wrong_rule_is_found() -> None:

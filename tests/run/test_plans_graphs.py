@@ -67,6 +67,26 @@ def test_infinities_are_those_of_the_interpreter(function: Any) -> None:
             np.testing.assert_array_equal(function(w, axis=axis).predict().run(executor), wanted)
 
 
+def test_a_product_of_stacks_is_in_c_order_whoever_computes_it() -> None:
+    """numpy would lay it out as the axes of its operands lie, and sums of it would be rounded in that order."""
+
+    def trained(executor: Any) -> list[bytes]:
+        settings, chance = SGD(learning_rate=0.01), np.random.default_rng(0)
+        a, b = (
+            settings.array_weight(chance.standard_normal(shape).astype(np.float32))
+            for shape in ((7, 6, 11, 5), (5, 9))
+        )
+        losses = []
+        for _ in range(6):
+            y = wg.permute_dims(a, (1, 0, 2, 3)) @ b
+            losses.append(
+                (wg.mean(wg.square(y - wg.mean(y))) + 0.01 * wg.sum(y)).train().run(executor).tobytes()
+            )
+        return [*losses, a.data.tobytes(), b.data.tobytes()]
+
+    assert trained(eager()[0]) == trained(plain())
+
+
 def test_the_comparison_finds_a_difference() -> None:
     made = []
 

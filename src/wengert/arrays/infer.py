@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from wengert.arrays import SCALAR, host, kernels, reductions, thin
+from wengert.arrays import SCALAR, contraction, host, kernels, reductions, thin
 from wengert.arrays.abstract import (
     UNKNOWN,
     Aval,
@@ -278,7 +278,8 @@ def _greatest(f: Function, x: Aval, axis: Any) -> Aval:
 
 @infers(host.sum_to)
 def _sum_to(f: Function, g: Aval, shape: Sizes) -> Aval:
-    return Aval(shape, g.dtype, "array" if shape else "scalar", g.order if g.shape == shape else "compact")
+    kept = g.shape == shape or (g.order == "other" and len(shape) > 1)
+    return Aval(shape, g.dtype, "array" if shape else "scalar", g.order if kept else "compact")
 
 
 @infers(host.fourier, host.cumsum, host.cumprod, host.flip, host.roll, host.softmax, host.log_softmax)
@@ -286,7 +287,7 @@ def _same_shape(f: Function, x: Aval, *others: Any, **options: Any) -> Aval:
     return Aval(x.shape, x.dtype, "array", "other" if f is host.flip else _ordered((x,)))
 
 
-@infers(np.dot, np.matmul, np.vecdot, thin.dot, thin.product)
+@infers(np.dot, np.matmul, contraction.in_order, np.vecdot, thin.dot, thin.product)
 def _product(f: Function, a: Any, b: Any) -> Aval:
     s, t = _shape(a), _shape(b)
     if f is np.vecdot:

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from wengert.arrays import host, reductions, thin
+from wengert.arrays import contraction, host, reductions, thin
 from wengert.arrays.changes import Change
 from wengert.arrays.erf import erf_in_c
 from wengert.arrays.namespace import Shape, Value
@@ -168,6 +168,7 @@ KERNELS: Final[Mapping[Function, KernelTraits]] = {
     thin.dot: KernelTraits(thin.dot, fresh=True),
     thin.product: KernelTraits(thin.product, fresh=True),
     np.matmul: KernelTraits(np.matmul, fresh=True),
+    contraction.in_order: KernelTraits(contraction.in_order, fresh=True),
     np.vecdot: KernelTraits(np.vecdot, fresh=True),
     gathered: KernelTraits(fresh=True),
     in_each: KernelTraits(fresh=True),

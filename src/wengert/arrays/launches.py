@@ -16,7 +16,7 @@ from weakref import finalize
 import cupy as cp
 import numpy as np
 
-from wengert.arrays import host, kernels, reductions, thin
+from wengert.arrays import contraction, host, kernels, reductions, thin
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.cuda import OPTIONS, THREADS, cuda_type, standing_text
 from wengert.arrays.namespace import Namespace, Shape, Value
@@ -257,6 +257,7 @@ _FUNCTIONS: Final[dict[Function, Function]] = {
     reductions.prod: cp.prod,
     np.dot: cp.matmul,
     np.matmul: cp.matmul,
+    contraction.in_order: cp.matmul,
     thin.dot: cp.matmul,
     thin.product: cp.matmul,
     kernels.joined: cp.concatenate,

@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from wengert.arrays import host, reductions, thin
+from wengert.arrays import contraction, host, reductions, thin
 from wengert.arrays.axes import count
 from wengert.arrays.blas import is_small
 from wengert.arrays.changes import Change
@@ -50,7 +50,7 @@ def _sigmoid(xp: Recorder, x: Value, /) -> Value:
 def _matmul(xp: Recorder, a: Value, b: Value, /) -> Value:
     if a.ndim == 2 == b.ndim:
         return xp.call(thin.dot if thin.is_thin(a.shape, b.shape) else np.dot, a, b)
-    return xp.call(np.matmul, a, b)
+    return xp.call(contraction.in_order if contraction.is_stack(a.ndim, b.ndim) else np.matmul, a, b)
 
 
 def _sum(xp: Recorder, x: Value, /, axis: Axis = None, keepdims: bool = False) -> Value:
