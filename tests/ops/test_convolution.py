@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -219,3 +220,17 @@ def test_what_does_not_fit_is_refused_with_the_numbers(text: str) -> None:
         call()
     assert str(caught.value).splitlines()[0] == text
     assert __file__ in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "first"),
+    [
+        ({"size": 0}, "size (0, 0)"),
+        ({"size": 0, "stride": 0}, "size (0, 0)"),
+        ({"size": 1, "stride": 0, "dilation": 0, "padding": -1}, "stride (0, 0)"),
+        ({"size": 1, "dilation": 0, "padding": -1}, "dilation (0, 0)"),
+    ],
+)
+def test_the_first_wrong_number_of_a_window_is_named_as_by_mypy(wrong: dict[str, int], first: str) -> None:
+    with pytest.raises(ShapeError, match=re.escape(f"max_pool2d: {first}: each has to be at least 1")):
+        wg.max_pool2d(np.ones((1, 3, 3, 4), np.float32), **wrong)

@@ -101,8 +101,9 @@ AVG_POOL2D: Final = Operation(
 def _pooled(
     operation: Operation, x: Value, size: object, stride: object, padding: object, dilation: object
 ) -> Value:
-    places = slides(2, size if stride is None else stride, padding, dilation)
-    return apply(operation, (x,), tuple({**places, "size": several("size", size, 2, 1)}.items()))
+    sizes = several("size", size, 2, 1)
+    places = slides(2, sizes if stride is None else stride, padding, dilation)
+    return apply(operation, (x,), tuple({**places, "size": sizes}.items()))
 
 
 @composed

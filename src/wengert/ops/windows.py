@@ -36,12 +36,9 @@ def several(what: str, x: object, count: int, least: int) -> tuple[int, ...]:
 
 
 def slides(count: int, stride: object, padding: object, dilation: object) -> dict[str, Value]:
-    """How a window slides over each of so many axes."""
-    return {
-        "dilation": several("dilation", dilation, count, 1),
-        "padding": several("padding", padding, count, 0),
-        "stride": several("stride", stride, count, 1),
-    }
+    """How a window slides over each of so many axes; checked in the order of `wengert_shapes.windows`."""
+    steps, gaps = several("stride", stride, count, 1), several("dilation", dilation, count, 1)
+    return {"dilation": gaps, "padding": several("padding", padding, count, 0), "stride": steps}
 
 
 def groups_of(groups: object) -> int:
