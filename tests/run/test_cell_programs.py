@@ -14,7 +14,7 @@ import pytest
 
 import wengert as wg
 from tests.run.counting import registry_kept
-from wengert import run
+from wengert import nn, run
 from wengert.plugins import SGD, AdamW, FailOnNonFinite, LearningRate
 from wengert.run.compiled.cells import CellLoops
 from wengert.run.sequential import Engine, Interpreter
@@ -170,3 +170,14 @@ def test_results_that_get_no_delta_or_come_in_another_order() -> None:
         return wg.sum(d) * 0.5 + wg.sum(c * f) + wg.sum(wg.tanh(e)) + wg.sum(g * a)
 
     assert trained(by_programs(), of) == trained(PLAIN, of)
+
+
+def test_a_recurrent_network_goes_back_by_the_program_of_its_steps() -> None:
+    """Its deltas of all steps are lines of one array, some of them sums of lines themselves."""
+    found = []
+    for executor in (by_programs(), PLAIN):
+        layer = nn.LSTM.make(SGD(learning_rate=0.1), 4, 4, seed=0)
+        x = np.random.default_rng(0).normal(size=(5, 3, 4)).astype(np.float32)
+        losses = [wg.mean(wg.square(layer(x)[0])).train().run(executor) for _ in range(3)]
+        found.append([a.tobytes() for a in (*losses, *(w.data for w in nn.weights(layer).values()))])
+    assert found[0] == found[1]

@@ -173,7 +173,7 @@ class _Joining:
     def _opened(self, key: Key, x: Var, size: Any) -> list[tuple[Key, Var]]:  # Any: a number
         """A part that is one line, or a sum of lines, as lines, where the key is of the first axis."""
         e, (first, *rest) = self._made[x], key
-        if all(part == slice(None) for part in rest):
+        if isinstance(first, slice) and all(part == slice(None) for part in rest):  # a number: one line
             begin = first.indices(size)[0]
             if e.function is HOST.reshape and x.shape == (1, *e.arguments[0].shape):
                 return [((begin, *rest), e.arguments[0])]
