@@ -140,7 +140,9 @@ def two_cores(network: Network, bar: float = NEVER_SLOWER) -> Workload:
         check=partial(check_agreement, name, n, checked) if paper else None,  # 200 wide steps take a minute
         quick_check=partial(check_agreement, name, n, checked, QUICK) if paper else None,
     )
-    return replace(made, small=replace(made, warm=3))
+    if paper:
+        return replace(made, small=replace(made, warm=3))
+    return replace(made, small=replace(two_cores(Network(n.columns, n.skip)), name=name, warm=3))
 
 
 _NETWORKS = [Network(columns, skip) for skip in (True, False) for columns in (1, 2, 4)]

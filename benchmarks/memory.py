@@ -151,7 +151,7 @@ def measured(workload: str, variant: str, steps: int) -> Taken:
 
 
 def asked(quick: bool) -> list[Limit]:
-    """All questions, printed as they are answered; quickly: those of growth only, with one step, and no answer."""
+    """All questions, printed as they are answered; quickly: of those of growth the first variant, one step."""
     if not STATUS.exists():
         print("left out: memory: this system does not say how much a process takes")
         return []
@@ -162,7 +162,7 @@ def asked(quick: bool) -> list[Limit]:
             continue
         print(f"memory: {workload.name}: {workload.what}")
         takes = {}
-        for name in question.variants:
+        for name in question.variants[: 1 if quick else None]:
             if workload.variant(name).missing() is not None:
                 continue
             bytes_taken = measured(workload.name, name, 1 if quick else question.steps)

@@ -10,7 +10,7 @@ Refuses to know: how any library computes them, which `chains` has, and how time
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from benchmarks.chains import autograd, by_hand, chain, chain_back, diamonds, diamonds_back, jax, ours, torch
@@ -63,19 +63,19 @@ def _workload(
     )
 
 
-def _deep() -> Workload:
+def _deep(nodes: int = DEEP) -> Workload:
     """A chain too long for a plan, for recursion, and for most peers to be waited for."""
-    given = (partial(chain, DEEP), False, False)
+    given = (partial(chain, nodes), False, False)
     return Workload(
         "deep-chain",
-        f"{_CHAIN} on floats, {DEEP:,} nodes",
+        f"{_CHAIN} on floats, {nodes:,} nodes",
         unit="us a node",
         seconds_in_unit=US,
-        parts=DEEP,
+        parts=nodes,
         variants=(
             Variant(OURS, partial(ours, *given)),
             Variant(TORCH, partial(torch, *given), ("torch",)),
-            Variant(BY_HAND, partial(by_hand, given[0], partial(chain_back, DEEP), False, False)),
+            Variant(BY_HAND, partial(by_hand, given[0], partial(chain_back, nodes), False, False)),
         ),
         most={OURS: 3.0},
         warm=1,
@@ -99,5 +99,5 @@ WORKLOADS = (
         array_constants=True,
     ),
     _workload("array-diamond", f"{_DIAMOND} {_SMALL}", 2000, _ARRAYS, arrays=True),
-    _deep(),
+    replace(_deep(), small=_deep(10_000)),
 )

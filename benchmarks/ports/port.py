@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from importlib import import_module
 from inspect import getsource
@@ -42,6 +42,7 @@ class Port:
     steps: int = 30
     compared: int = 30  # how many of them, from the first, have equal losses
     example: str = ""
+    small: Callable[[], Step] | None = None  # ours at sizes that take no time, for a look at whether it runs
 
     def workload(self) -> Workload:
         """A step of it, timed beside its reference; before that the losses of four steps are compared."""
@@ -49,7 +50,7 @@ class Port:
             Variant(OURS, self.ours),
             Variant(self.peer, self.theirs, needs=MODULES.get(self.peer, ())),
         )
-        return Workload(
+        made = Workload(
             f"port-{self.name}",
             f"{self.source}: {self.what}",
             "ms a step",
@@ -59,6 +60,11 @@ class Port:
             warm=12,
             settles=10.0,  # loops of C are compiled when runs have paid for them
             check=partial(agreement, variants, min(4, self.compared)),
+        )
+        if self.small is None:
+            return made
+        return replace(
+            made, small=replace(made, variants=(replace(variants[0], make=self.small), variants[1]))
         )
 
     def lines(self) -> int:

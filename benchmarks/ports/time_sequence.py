@@ -10,6 +10,7 @@ Refuses to know: a way of training by batches.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -25,10 +26,10 @@ WAVES, LENGTH, HIDDEN, ITERATIONS, CALLS = 10, 60, 51, 20, 6
 Data = np.ndarray[tuple[int, int, int], np.dtype[np.float64]]
 
 
-def waves() -> Data:
+def waves(length: int = LENGTH) -> Data:
     """Each from another beginning; time first."""
     begin = np.random.default_rng(0).integers(-80, 80, (1, WAVES, 1))
-    return np.sin((np.arange(LENGTH).reshape(-1, 1, 1) + begin) / 8.0)
+    return np.sin((np.arange(length).reshape(-1, 1, 1) + begin) / 8.0)
 
 
 @dataclass(frozen=True)
@@ -51,8 +52,8 @@ def network() -> Network:
     )
 
 
-def ours() -> Step:
-    data, number = waves(), 0
+def ours(length: int = LENGTH) -> Step:
+    data, number = waves(length), 0
     net = network()
     loss = wg.mse_loss(net(data[:-1]), data[1:])
 
@@ -110,4 +111,5 @@ PORT: Final = Port(
     (Network, network, ours),
     steps=6,
     compared=1,
+    small=partial(ours, 6),
 )
