@@ -1,15 +1,14 @@
 """Calls of cells by programs: the values of one call as a function of its operands, and its deltas as another one.
 
 Knows: that a tree or a sequence which never comes again calls the same few cells all the time; that a cell earns its
-programs by the time of its calls; that a program has the interpreter's bits for arrays that lie in memory as those do
+programs by its calls; that a program has the interpreter's bits for arrays that lie in memory as those do
 which it was made for; that what backward reads stays with the call, and nothing else of it.
 Refuses to know: which expression a call belongs to, and when backward comes to it.
 """
 
 from __future__ import annotations
 
-from math import inf
-from time import perf_counter
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from weakref import ref
 
@@ -19,19 +18,16 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.template import Parts, Template
 from wengert.later import later
 from wengert.run.commit import fails
-from wengert.run.compiled.cache import Cache, Item, clock, grown
-from wengert.run.compiled.segment import BackwardCase, described, form_of, operations
+from wengert.run.compiled.cache import Cache, RunCounts, clock
+from wengert.run.compiled.segment import Programs, described, form_of, operations
 from wengert.run.loops import Call, Ends, Failure, Loops, Values, backward, computed_within, forward, passed
 
 if TYPE_CHECKING:
     from wengert.run.compiled.program import PlanProgram
 
-_FIXED: Final = 1e-3  # seconds that making the programs of a cell takes, whatever it does,
-_EACH: Final = 0.75e-3  # and for each of its operations
+_WORTH: Final = 256  # calls that take as long as making the programs, where arrays are small
 _FEWEST: Final = 3  # nodes: a call of fewer takes as long by a program
-_MOST_CELLS: Final = 4096  # of which the times of calls are known
 _MOST: Final = 200  # of more, making programs would stop a run for longer than one can overlook
-_MOST_BACK: Final = 16  # programs that send deltas; calls at which others arrive are left to the interpreter
 _COMPILER: Final = "wengert.run.compiled.compiler"
 _traced_cell, _traced_cell_backward = (
     later(_COMPILER, "traced_cell"),
@@ -41,27 +37,14 @@ _traced_cell, _traced_cell_backward = (
 Sent = list[tuple[int, Value]]  # deltas, each with the number of its operand
 
 
-class CellPrograms(Item):
+class CellPrograms(Programs):
     """The programs of one template."""
 
-    def __init__(self, template: Template, forward: PlanProgram) -> None:
-        super().__init__()
+    def __init__(self, template: Template, program: PlanProgram) -> None:
+        super().__init__(program)
         self.template = ref(template)  # not held: with it live the weights that the cell reads
-        self.forward = forward
-        self._worked = False  # in some call
         self._doubt = ""  # the failure of the first call by it
         self._single, self._results = template.single, len(template.results)
-        self._back: dict[
-            object, BackwardCase | None
-        ] = {}  # by what arrives; None: the interpreter's business
-
-    def size(self) -> int:
-        back = [x.program for x in [*self._back.values()] if x is not None]
-        return sum(program.size() for program in (self.forward, *back))
-
-    def let_go(self) -> None:
-        self.forward.forget()
-        self._back.clear()
 
     def called(self, arguments: tuple[Value, ...]) -> tuple[Value, ...] | None:
         """Results of a call, and what it leaves for backward; None where the interpreter has to run it."""
@@ -70,18 +53,18 @@ class CellPrograms(Item):
             if cls is ARRAY_CLASS and not x.flags.c_contiguous:
                 return None
         try:
-            found = self.forward.called(arguments)
+            found = self.program.called(arguments)
         except Exception as failure:  # the interpreter meets it once more, and says where
-            if not self._worked:
+            if not self.worked:
                 self._doubt = repr(failure)
             return None
-        self._worked = True
+        self.worked = True
         return found
 
     def tell(self, template: Template) -> None:
         """Warn, once, if the first call failed: the interpreter has met no failure in it."""
-        if self._doubt and not self._worked:
-            self._worked = True
+        if self._doubt and not self.worked:
+            self.worked = True
             fails(described("a cell", template.nodes), self._doubt)
 
     def value(self, outputs: tuple[Value, ...]) -> Value:
@@ -92,10 +75,7 @@ class CellPrograms(Item):
         """The deltas of operands; None as above."""
         arrived = g.arrived if isinstance(g, Parts) else {0: g}
         key = tuple([(i, form_of(delta)) for i, delta in arrived.items()])
-        found = self._back.get(key)
-        if found is None and key not in self._back and len(self._back) < _MOST_BACK:
-            found = self._back[key] = _traced_cell_backward(call.template, arrived)
-            grown(0 if found is None else found.program.size())
+        found = self.back.get(key) or self.case(key, partial(_traced_cell_backward, call.template, arrived))
         if found is None:
             return None
         given = (None, *call.arguments, *call.outputs, *arrived.values())
@@ -130,33 +110,16 @@ class CellRun(Call):
         return self.template, computed_within(self.template, self.arguments)
 
 
-class _Earning:
-    """Seconds that the calls of a cell have taken so far, forward node by node, and that its programs would cost."""
-
-    __slots__ = ("price", "spent", "template")
-
-    def __init__(self, template: Template, worth: float) -> None:
-        self.template = ref(template)
-        count = operations(template.nodes)
-        self.price = worth * (_FIXED + _EACH * count) if count <= _MOST else inf
-        self.spent = 0.0
-
-    def begin_again(self) -> None:
-        """Wait longer for the next programs, should these have to go for others."""
-        self.price, self.spent = 2 * self.price, 0.0
-
-
 class CellLoops(Loops):
     """The usual loops, with programs for the cells that are called often.
 
-    `worth` is how often the calls of a cell have to cost what its programs do before these are made.
+    A cell gets its programs after `worth` calls.
     """
 
-    def __init__(self, worth: float = 1.0, goes_back: bool = True) -> None:
+    def __init__(self, worth: int = _WORTH, goes_back: bool = True) -> None:
         self.inside = self
         self.goes_back = goes_back
-        self._worth = worth
-        self._earning: dict[int, _Earning] = {}  # by the identity of the template
+        self._calls = RunCounts(worth)  # by the identity of the template
         self._made: Cache[int, CellPrograms] = Cache()
         self._passing = CellLoops(worth, False) if goes_back else self
 
@@ -180,7 +143,10 @@ class CellLoops(Loops):
         key = id(template)
         made = next(iter(self._made.of(key)), None)
         if made is None or made.template() is not template:
-            made = self._earned(template)
+            if not self._calls.earned(key) or operations(template.nodes) > _MOST:
+                return None
+            with without_collector():
+                made = _traced_cell(template, self.goes_back)
             if made is None:
                 return None
             self._made.keep(key, made)
@@ -192,33 +158,10 @@ class CellLoops(Loops):
         return made.value(outputs), run
 
     def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
-        begun = perf_counter()
         if self.goes_back:
             done = forward(template.nodes, values, failed, self)
         else:
             done = passed(template.nodes, values, failed, template.ends, self)
-        if len(template.nodes) >= _FEWEST:
-            self._of(template).spent += perf_counter() - begun
-            for made in self._made.of(id(template)) if done == len(template.nodes) else ():
-                made.tell(template)
+        for made in self._made.of(id(template)) if done == len(template.nodes) else ():
+            made.tell(template)
         return done
-
-    def _of(self, template: Template) -> _Earning:
-        found = self._earning.get(id(template))
-        if found is None or found.template() is not template:
-            if len(self._earning) >= _MOST_CELLS:
-                self._earning.clear()
-            found = self._earning[id(template)] = _Earning(template, self._worth)
-        return found
-
-    def _earned(self, template: Template) -> CellPrograms | None:
-        """The programs of a cell whose calls have paid for them; None if they have not, or there are none."""
-        earning = self._of(template)
-        if earning.spent < earning.price:
-            return None
-        earning.begin_again()
-        with without_collector():
-            made: CellPrograms | None = _traced_cell(template, self.goes_back)
-        if made is None:
-            earning.price = inf
-        return made

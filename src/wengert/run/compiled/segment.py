@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import count
 from math import prod
 from operator import attrgetter, itemgetter
@@ -39,7 +40,32 @@ _PLAIN: Final = frozenset((float, int, type(None)))  # of which the class tells 
 _MOST_BACK: Final = 16  # programs that send deltas; more cases are left to the interpreter
 
 
-class Segment(Item):
+class Programs(Item):
+    """A program for the values of something, and one for the deltas of what it reads in each case of what arrives."""
+
+    def __init__(self, program: PlanProgram) -> None:
+        super().__init__()
+        self.program = program
+        self.worked = False  # in some run
+        self.back: dict[object, BackwardCase | None] = {}  # None: the interpreter's business
+
+    def size(self) -> int:
+        back = [x.program for x in [*self.back.values()] if x is not None]
+        return sum(program.size() for program in (self.program, *back))
+
+    def let_go(self) -> None:
+        self.program.forget()
+        self.back.clear()
+
+    def case(self, key: object, make: Callable[[], BackwardCase | None]) -> BackwardCase | None:
+        """The backward program of a case, made if need be; None where the interpreter has to go back."""
+        if key not in self.back and len(self.back) < _MOST_BACK:
+            self.back[key] = made = make()
+            grown(0 if made is None else made.program.size())
+        return self.back.get(key)
+
+
+class Segment(Programs):
     """The programs of one structure."""
 
     def __init__(
@@ -52,27 +78,16 @@ class Segment(Item):
         cells: bool,
         signatures: Mapping[int, Signature],
     ) -> None:
-        super().__init__()
+        super().__init__(program)
         self.number = next(_NUMBERS)
         self.match = matcher(nodes, leaves)
         self.forms = forms  # of the leaves that are no weights
-        self.program = program
-        self.worked = False  # in some run
         self.make = make
         self.shares: list[frozenset[int]] = []  # the leaves whose memory each computed value may be
         self.cells = cells  # whether some of the nodes are calls of such
         self.signatures = signatures  # of nodes whose kinds were open
         used = {node.operands[i] for node in nodes for i in node.signature.nodes}
         self.ends = [i for i, node in enumerate(nodes) if node not in used]
-        self.back: dict[object, BackwardCase | None] = {}  # None: the interpreter's business
-
-    def size(self) -> int:
-        back = [x.program for x in [*self.back.values()] if x is not None]
-        return sum(program.size() for program in (self.program, *back))
-
-    def let_go(self) -> None:
-        self.program.forget()
-        self.back.clear()
 
     def evaluate(self, nodes: Sequence[Node], values: Mapping[Expression, Value]) -> SegmentRun | None:
         """The values of nodes; None if they are others than those that the programs were made for."""
@@ -170,12 +185,10 @@ class SegmentRun:
             apart = tuple([i for i, x in enumerate(self.leaves) if x not in joined])
             key = key, apart, tuple(map(form_of, joined.values()))
         back = self.segment.back
-        if key not in back:
-            if len(back) >= _MOST_BACK or (allowed is not None and not allowed()):
-                return None
-            back[key] = made = _traced_backward(self, deltas, unwanted, joined or {})
-            grown(0 if made is None else made.program.size())
-        found = back[key]
+        if key not in back and allowed is not None and not allowed():
+            return None
+        make = partial(_traced_backward, self, deltas, unwanted, joined or {})
+        found = self.segment.case(key, make)
         if found is None:
             return None
         try:
