@@ -127,12 +127,16 @@ class Examples:
 
     def fill(self, batch: BatchRows) -> bool:
         """Find the segments and the computed values of another batch; False where other axes have the same counts."""
-        batch.segments.clear()
-        if any(_numbered(batch, counts(batch)) != number for number, counts in self._counts):
+        if not self.fits(batch):
             return False
         for value in self._values:
             batch.values.append(value(batch))
         return True
+
+    def fits(self, batch: BatchRows) -> bool:
+        """Find the segments of another batch; False where other axes have the same counts."""
+        batch.segments.clear()
+        return all(_numbered(batch, counts(batch)) == number for number, counts in self._counts)
 
 
 def _numbered(batch: BatchRows, counts: Counts) -> int:

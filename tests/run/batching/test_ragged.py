@@ -254,6 +254,36 @@ def test_an_index_outside_of_its_example_is_an_error_and_no_row_of_another_one()
         wg.stack([pick(x, at) for x, at in given]).predict().run(run.Batched())
 
 
+@pytest.mark.parametrize("first", [True, False])
+def test_results_of_any_size_beside_those_of_one_size(first: bool) -> None:
+    """An operation on both reads them from one table."""
+
+    def asked(executor: Any) -> list[Any]:  # Any: an executor, arrays
+        w, chance = Weights(), np.random.default_rng(4)
+        encode, other = (wg.cell(lambda x, c=c: wg.tanh(x @ w.first) * c) for c in (1.0, 2.0))
+        short, long = (chance.normal(size=(n, 2)) for n in (3, 5))
+        made = [encode(short), encode(long)]
+        made = [other(short), *made] if first else [*made, other(short)]
+        total = wg.sum(wg.stack([wg.sum(wg.square(x)) for x in made]))
+        return [total.predict().run(executor), *wg.gradients(total, (w.first,)).run(executor)]
+
+    batched = run.Batched()
+    for right, ours in zip(asked(run.Sequential()), asked(batched), strict=True):
+        np.testing.assert_allclose(ours, right, rtol=1e-12)
+    assert "one by one" not in str(batched.report)
+
+
+def test_one_row_that_is_added_to_many_is_no_table_of_rows() -> None:
+    """Of an example with one row it could be: a family of that one has no rule for the others."""
+    w, batched = Weights(), run.Batched()
+    add = wg.cell(lambda x, state: wg.sum((x + state) @ w.first))
+    state = np.ones((1, 2))
+    values = [add(np.full((n, 2), 0.5), state) for n in (1, 3, 3, 4, 1)]
+    right, ours = (wg.stack(values).predict().run(by) for by in (run.Sequential(), batched))
+    np.testing.assert_allclose(ours, right, rtol=1e-12)
+    assert "one by one" not in str(batched.report)
+
+
 def test_families_do_not_confuse_constants() -> None:
     """Two functions that differ in a number, and two sizes of each."""
     cells = [wg.cell(lambda x, c=c: wg.sum(x * c)) for c in (2.0, 3.0)]

@@ -30,7 +30,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.batching.kernel import BatchedKernel, Workspace, batched_kernel
 from wengert.run.batching.lanes import Each, Lanes, Pass, one_by_one
-from wengert.run.batching.ragged import JoinedExamples
+from wengert.run.batching.ragged import JoinedExamples, in_rows
 from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import Launch, Place, Read, Schedule, Table
@@ -281,13 +281,13 @@ class BatchRun:
         elif source is RowSource.RAGGED:
             self._ragged(number, step, binding)
         elif source is RowSource.GIVEN and not step.alone:
-            self._write(step, self._values.stacked(binding.given[step.start : step.stop]))
+            self._write(step, step.writes[0], self._values.stacked(binding.given[step.start : step.stop]))
         elif source is RowSource.SUM:
             assert step.starts is not None
-            self._write(step, run_sums(self._read(step.reads[0]), step.starts))
+            self._write(step, step.writes[0], run_sums(self._read(step.reads[0]), step.starts))
         elif source is RowSource.STACK:
             rows = self._read(step.reads[0])
-            self._write(step, rows.reshape(step.width, -1, *rows.shape[1:]))
+            self._write(step, step.writes[0], rows.reshape(step.width, -1, *rows.shape[1:]))
         else:
             self._by_rows(number, step, binding)
         for table in step.drops:
@@ -306,11 +306,11 @@ class BatchRun:
             operands[i] = self._values[weight]
         for i, (one, literals) in binding.literals.items():
             operands[i] = literals if one else literals[step.start : step.stop]
-        out = [None if self._forms[at[0]].own else self._rows(step, at) for at in step.writes]
+        out = [self._rows(step, at) for at in step.writes]
         results, kept = kernel.forward(step.width, operands, out, workspace, self._keeps)
-        for (table, _), buffer, result in zip(step.writes, out, results, strict=True):
+        for at, buffer, result in zip(step.writes, out, results, strict=True):
             if buffer is None:
-                self.tables[table] = result
+                self._write(step, at, result)
         if self._keeps:
             self._kept[number] = kept
 
@@ -330,24 +330,21 @@ class BatchRun:
         of = self._forms[table]
         return tables[table][row] if of.loose else row_of(tables[table], row, of.kind)
 
-    def _rows(self, step: Launch, at: Place) -> Value:
-        """The rows that a launch writes a result into."""
+    def _rows(self, step: Launch, at: Place) -> Value | None:
+        """The rows that a launch writes a result into; None where it brings the table, or this is a list."""
         table, first = at
         of = self._forms[table]
-        if self.tables[table] is None:
-            self.tables[table] = (
-                [None] * of.rows
-                if of.loose
-                else new_rows(of.rows, of.kind.shape or (), of.kind.dtype, of.kind.device)
-            )
-        return self.tables[table][first : first + step.width]
+        if self.tables[table] is None and not of.own:
+            kind = of.kind
+            made = None if of.loose else new_rows(of.rows, kind.shape or (), kind.dtype, kind.device)
+            self.tables[table] = [None] * of.rows if of.loose else made
+        return None if of.own or of.loose else self.tables[table][first : first + step.width]
 
-    def _write(self, step: Launch, result: Value) -> None:
-        ((table, first),) = step.writes
-        if self._forms[table].own:
-            self.tables[table] = result
+    def _write(self, step: Launch, at: Place, result: Value) -> None:
+        if self._forms[at[0]].own:
+            self.tables[at[0]] = result
         else:
-            self._put(step, (table, first), result)
+            self._put(step, at, result)
 
     def _put(self, step: Launch, at: Place, rows: Sequence[Value]) -> None:
         self._rows(step, at)
@@ -461,6 +458,8 @@ class BatchRun:
             self._rows_back(number, step, binding)
         else:
             deltas = [self._arrived(step, at) for at in step.writes]
+            forms = zip(deltas, binding.form.results, strict=True)
+            deltas = [in_rows(x, of) if type(x) is list else x for x, of in forms]
             if kernel is not None:
                 found = kernel.backward(step.width, self._kept[number], deltas)
                 self._kept[number] = None

@@ -2,8 +2,8 @@
 
 Knows: that two traces are of one family if they differ in leading sizes only; that the rows of all examples lie one
 after the other in one table, as far as every operation of the trace has a rule for that; that a program for such tables
-serves all batches in which the same tables have equally many rows; that a family is tried once before it is used, so
-that a launch does not fail for want of a rule.
+serves all batches in which the same tables have equally many rows; that a family is tried before it is used, once
+for each pattern of sizes, so that a launch does not fail for want of a rule.
 Refuses to know: which nodes run together, and where their values lie.
 
 Source: mini-batches as one graph of many parts: M. Fey, J. Lenssen, "Fast graph representation learning with PyTorch
@@ -59,6 +59,12 @@ class SizeFamily:
         self.ragged = tuple([isinstance(x, RowAxis) for x in first.results])  # which results have rows
         self._programs = [first]
 
+    def check(self, signature: CellSignature, sizes: Sequence[int]) -> None:
+        """Raise `NoFamily` for sizes that are unlike in a way for which an operation has no rule: one row and many."""
+        batch = BatchRows(2, [(n, n) for n in sizes], [])
+        if not any(found.fits(batch) for found in self._programs):
+            joined_graph(signature, self.rows, batch)
+
     def program(self, signature: CellSignature, batch: BatchRows) -> JoinedProgram:
         """The program for a batch, which is prepared; one is made where other tables have equally many rows."""
         for found in self._programs:
@@ -111,6 +117,8 @@ def _tried(signature: Signature) -> SizedCell | None:
         if family is None:
             batch = BatchRows(2, [(n, n) for n in sizes], [])
             family = _FAMILIES.setdefault(key, SizeFamily(rows, JoinedProgram(signature, rows, batch)))
+        else:
+            family.check(signature, sizes)
     except (NoFamily, WengertError, TypeError, IndexError):
         return None
     return SizedCell(family, sizes)
@@ -201,6 +209,10 @@ class JoinedProgram:
         sent = tuple([bare(leaving(builder, x)) for x in deltas[: len(self.operands)]])
         return _Backward(arriving, for_any_rows(assembled(builder.eqns, sent)), sent)
 
+    def fits(self, batch: BatchRows) -> bool:
+        """False if other tables of a batch have equally many rows."""
+        return self._examples.fits(batch)
+
     def begin(self, batch: BatchRows) -> bool:
         """Prepare a batch; False if other tables of it have equally many rows."""
         return self._examples.fill(batch)
@@ -247,6 +259,15 @@ def _called(kernel: Kernel, batch: BatchRows, given: Sequence[Value]) -> tuple[V
     rows = tuple([segments.total for segments in batch.segments])
     buffers = [new_buffer(sizes_for(b.shape, rows), b.dtype) for b in kernel.buffers]
     return kernel.run(rows, *given, *kernel.frame(0, rows, *buffers))
+
+
+def in_rows(deltas: Sequence[Value | None], of: Kind) -> Value:
+    """The deltas of values of one kind as the rows of a table; zeros where none has come."""
+    found = filled(len(deltas), of.shape or (), of.dtype, of.device)
+    for row, delta in enumerate(deltas):
+        if delta is not None:
+            found[row] = dense(delta)
+    return found
 
 
 # -- a launch -----------------------------------------------------------------------------------------

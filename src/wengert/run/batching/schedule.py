@@ -301,10 +301,16 @@ def _together(launches: Iterable[_Launch], gathers: _Gathers, outputs: int) -> l
 
 
 def _tables(
-    launches: Iterable[_Launch], together: Sequence[int], rows: AppendedRows
+    launches: Sequence[_Launch], together: Sequence[int], rows: AppendedRows
 ) -> tuple[list[Table], Places, Places, Places]:
     """All tables, and for each output its table, its first row, and whether it wants deltas."""
     sizes = counted(places(together), len(together)).tolist()
+    apart = {  # with rows of any size, beside which those of one size stand in a list, too
+        together[launch.output + part]
+        for launch in launches
+        for part, kind in enumerate(launch.form.results)
+        if not stackable(kind)
+    }
     tables: list[Table] = []
     of: dict[int, int] = {}
     table_of, first, trainable = [], [], []
@@ -315,7 +321,7 @@ def _tables(
             if name not in of:
                 of[name] = len(tables)
                 lone = sizes[name] == 1
-                loose = not stackable(kind) or (lone and launch.step.alone and len(launch.results) == 1)
+                loose = name in apart or (lone and launch.step.alone and len(launch.results) == 1)
                 own = (
                     lone and not launch.step.alone and not rows.reused
                 )  # or it might show rows that are used again
