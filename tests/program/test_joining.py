@@ -91,6 +91,18 @@ def test_a_sum_of_which_there_is_a_view_is_no_part_of_a_line() -> None:
         assert_array_equal(a, b)
 
 
+def test_a_sum_of_parts_of_another_shape_is_no_part() -> None:
+    """Derivatives as layers may be added up with other shapes, so that one is added to each line of the other."""
+    settings = SGD(learning_rate=0.1)
+    a, b = settings.array_weight(np.ones((4, 3))), settings.array_weight(np.ones((1, 3)))
+    executor = eager()[0]
+    for _ in range(3):
+        lines = wg.gradients(wg.sum(wg.square(a[1:])), [a]).layers[0]
+        line = wg.gradients(wg.sum(wg.square(b[:1])), [b]).layers[0]
+        found = (lines + line).predict().run(executor)
+        assert found.tolist() == [[2.0] * 3, *[[4.0] * 3] * 3]
+
+
 @pytest.mark.parametrize("seen", [False, True])
 def test_a_part_of_a_line_has_no_other_reader_and_no_product_in_it(seen: bool) -> None:
     """What else reads a value has been told that it is in C order; and lines of such a part are as little."""

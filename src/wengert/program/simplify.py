@@ -14,7 +14,7 @@ from itertools import accumulate, pairwise
 from typing import Any, Final
 
 from wengert.arrays import HOST
-from wengert.arrays.abstract import Aval, RowCount
+from wengert.arrays.abstract import Aval, RowCount, Sizes
 from wengert.arrays.infer import infer
 from wengert.arrays.kernels import FOR_ANY_ROWS, VIEWS, joined, transposed, transposed_copy
 from wengert.arrays.thin import blas_dot, by_copy, dot, product
@@ -105,7 +105,7 @@ def assembled(eqns: Sequence[Eqn], outputs: Argument, exact: bool = False) -> li
         if e in replaced:
             continue
         leaves, inner = _leaves(e, made, uses)
-        pieces = None if exact and len(leaves) == 1 else _pieces(leaves)
+        pieces = None if exact and len(leaves) == 1 else _pieces(leaves, e.result.shape)
         if pieces is None or (exact and not pieces.whole):
             continue
         parts = tuple(leaf.arguments[3] for leaf in leaves)
@@ -213,12 +213,9 @@ def _leaves(e: Eqn, made: Mapping[Var, Eqn], uses: Mapping[Var, int]) -> tuple[l
     return leaves, inner
 
 
-def _pieces(leaves: Sequence[Eqn]) -> Pieces | None:
-    """Pieces that the leaves write, if all of them write slices of one axis of one shape."""
-    if any(leaf.function is not HOST.add_at for leaf in leaves):
-        return None
-    shape = leaves[0].arguments[0]
-    if not shape:
+def _pieces(leaves: Sequence[Eqn], shape: Sizes) -> Pieces | None:
+    """Pieces that the leaves write, if all of them write slices of one axis of this shape, that of their sum."""
+    if not shape or any(leaf.function is not HOST.add_at or leaf.result.shape != shape for leaf in leaves):
         return None
     keys = [_as_slices(leaf.arguments[2], shape) for leaf in leaves]
     known = [key for key in keys if key is not None]
