@@ -1,6 +1,6 @@
 """How much memory it takes to make a plan: the peak of the step that makes it over that of the step before.
 
-Started by itself as `python -m benchmarks.memory_of_plans NETWORK`, a process for each network: the peaks of the
+Started by itself as `python -m benchmarks.memory_of_plans NETWORK STEPS`, a process for each network: the peaks of the
 resident memory up to the seventh step, which the interpreter runs, and up to the eighth, which makes the plan; and
 what is resident after either, and after twenty.
 
@@ -185,9 +185,9 @@ def limits(name: str, found: dict[int, tuple[int, int]]) -> list[Limit]:
     ]
 
 
-def measured(name: str) -> dict[int, tuple[int, int]]:
+def measured(name: str, last: int = LATER) -> dict[int, tuple[int, int]]:
     """The same in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.memory_of_plans", name]
+    command = [sys.executable, "-m", "benchmarks.memory_of_plans", name, str(last)]
     done = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True, cwd=ROOT, env=environment(1)
     )
@@ -213,7 +213,8 @@ def asked(quick: bool) -> list[Limit]:
 
 
 def main() -> None:
-    for number, (peak, rest) in taken(step_of(sys.argv[1])).items():
+    name, last = sys.argv[1:]
+    for number, (peak, rest) in taken(step_of(name), int(last)).items():
         print(number, peak, rest)
 
 

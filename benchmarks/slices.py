@@ -1,7 +1,7 @@
 """One variant in a process of its own, which takes a slice of time whenever it is told to.
 
-Started by `timing` as `python -m benchmarks.slices WORKLOAD VARIANT`. The first line of the output is the loss
-of the last warm step. Then each line of the input is a number of seconds; each line of the output has the
+Started by `timing` as `python -m benchmarks.slices WORKLOAD VARIANT [SETTLES]`. The first line of the output is
+the loss of the last warm step. Then each line of the input is a number of seconds; each line of the output has the
 steps that were made and the seconds that they took: of the CPU on one core, of the wall on more.
 
 Knows: that every pool of threads has as many as the variant wants, and that a process stays on its cores.
@@ -60,8 +60,9 @@ def take(step: Step, seconds: float, clock: Clock) -> tuple[int, float]:
 
 
 def main() -> None:
-    name, chosen = sys.argv[1:]
+    name, chosen, *given = sys.argv[1:]
     workload = WORKLOADS[name]
+    settles = float(given[0]) if given else workload.settles
     variant = workload.variant(chosen)
     if workload.cores == 1:
         one_core()
@@ -69,10 +70,8 @@ def main() -> None:
     clock = time.process_time if workload.cores == 1 else time.perf_counter
     begun = clock()
     loss = warmed(step, workload.warm)  # lazily loaded parts, caches
-    if variant.ours and workload.settles > clock() - begun:
-        take(
-            step, workload.settles - (clock() - begun), clock
-        )  # plans are made as soon as runs have paid for them
+    if variant.ours and settles > clock() - begun:
+        take(step, settles - (clock() - begun), clock)  # plans are made as soon as runs have paid for them
     gc.collect()
     gc.freeze()  # a workload's data is no garbage: a million tuples of trees take half a second to look at
     check_threads(variant.threads)

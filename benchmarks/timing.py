@@ -77,7 +77,7 @@ class Process:
     def __init__(self, workload: Workload, variant: Variant) -> None:
         self.variant = variant
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.slices", workload.name, variant.name],
+            [sys.executable, "-m", "benchmarks.slices", workload.name, variant.name, str(workload.settles)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

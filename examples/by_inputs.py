@@ -71,17 +71,17 @@ def oscillator(u: Network, times: Rows) -> Scalar:
     return inside + wg.mean(wg.square(begin)) + wg.mean(wg.square(speed - 1.0))
 
 
-def main() -> tuple[float, float, float]:
-    """How far each is from what it should be, at the end."""
+def main(steps: tuple[int, int, int] = (400, 300, 1500)) -> tuple[float, float, float]:
+    """How far each is from what it should be, after so many steps of each."""
     random = np.random.default_rng(0)
     score, judge, u = network(2, 2, 0), network(2, 1, 10), network(1, 1, 20)
-    for _ in range(400):
+    for _ in range(steps[0]):
         score_matching(score, random.normal(size=(128, 2))).train().run()
     points = np.array([[1.0, 0.0], [0.0, -0.5], [0.5, 0.5]], np.float64)
     of_normal = float(np.abs(score(wg.literal(points)).predict().run() + points).max())
     print(f"the score of a normal distribution is -x: off by {of_normal:.2f} at most")
 
-    for _ in range(300):
+    for _ in range(steps[1]):
         real, made = (
             random.normal(size=(64, 2)),
             random.normal(size=(64, 2)) + np.array([2.0, 0.0], np.float64),
@@ -95,7 +95,7 @@ def main() -> tuple[float, float, float]:
     print(f"the slope of the critic is 1: off by {of_slope:.2f} on average")
 
     times = np.linspace(0.0, 3.0, 40).reshape(40, 1)
-    for _ in range(1500):
+    for _ in range(steps[2]):
         oscillator(u, times).train().run()
     of_sine = float(np.abs(u(wg.literal(times)).predict().run() - np.sin(times)).max())
     print(f"u'' = -u is solved by sin: off by {of_sine:.3f} at most")

@@ -28,6 +28,7 @@ from tests.cluster.experts import Expert, Left, Settings, loss_of
 from tests.cluster.experts import here as in_one_process
 from tests.cluster.machines import raylets_beside, until_there
 from tests.cluster.models import W, failing, stopping, trained
+from tests.often import few
 from tests.test_examples import example
 from wengert import nn
 from wengert.cluster import Cluster, Distributed, Local, Node, Nodes
@@ -40,7 +41,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc"),
 ]
-STEPS = 200
 
 
 def processes() -> dict[int, str]:
@@ -71,12 +71,8 @@ def cluster() -> Iterator[Cluster]:
     assert not set(processes()) - before, "a process is left"
 
 
-@pytest.fixture(scope="module")
-def here() -> str:
-    return trained(Sequential(), STEPS, 4)
-
-
-def test_a_worker_is_killed_every_twenty_steps(cluster: Cluster, here: str) -> None:
+@pytest.mark.parametrize("steps", few([60, 200], 1, 1))
+def test_a_worker_is_killed_every_twenty_steps(cluster: Cluster, steps: int) -> None:
     killed: list[int] = []
 
     def kill(step: int) -> None:
@@ -84,8 +80,8 @@ def test_a_worker_is_killed_every_twenty_steps(cluster: Cluster, here: str) -> N
             killed.append(workers()[0])
             os.kill(killed[-1], signal.SIGKILL)
 
-    assert trained(Distributed(cluster), STEPS, 4, before=kill) == here
-    assert len(set(killed)) == 10 and cluster.workers == 2
+    assert trained(Distributed(cluster), steps, 4, before=kill) == trained(Sequential(), steps, 4)
+    assert len(set(killed)) == steps // 20 and cluster.workers == 2
 
 
 def test_a_stale_training_with_deaths_is_repeated_by_the_order_of_its_commits(cluster: Cluster) -> None:
@@ -322,8 +318,9 @@ def signalled(node: Node, signum: int) -> None:
     os.kill(node(wg.Do.delay(os.getpid)).run(), signum)
 
 
-def test_parts_elsewhere_are_killed_and_stopped(cluster: Cluster, tmp_path: Path) -> None:
-    """One dies four times, one hangs once: the bits are those of one process."""
+@pytest.mark.parametrize("steps", few([14, 24], 1, 1))
+def test_parts_elsewhere_are_killed_and_stopped(cluster: Cluster, tmp_path: Path, steps: int) -> None:
+    """One dies every sixth step, one hangs once: the bits are those of one process."""
     nodes = Nodes(cluster.engine, patience=3.0)
     try:
         first = nn.Linear.make(Settings(learning_rate=0.01), 2, 2, seed=9)
@@ -331,14 +328,14 @@ def test_parts_elsewhere_are_killed_and_stopped(cluster: Cluster, tmp_path: Path
         two = nodes.node("two", restarts=9)
         a, b = one.place(Expert, 1), two.place(Expert, 2)
         losses = []
-        for k in range(24):
+        for k in range(steps):
             if k % 6 == 3:
                 signalled(one, signal.SIGKILL)
             if k == 12:
                 signalled(two, signal.SIGSTOP)
             losses.append(float(loss_of(first, a, b, k).train().run()))
         found = Left(tuple(losses), (a.version, b.version), digest_of(first) + a.digest() + b.digest())
-        assert found == in_one_process(24)
+        assert found == in_one_process(steps)
     finally:
         nodes.close()
 

@@ -43,7 +43,7 @@ def test_in_a_process_of_its_own() -> None:
 
 @pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="as above")
-@pytest.mark.parametrize("name", ["machines", "partition"])
+@pytest.mark.parametrize("name", ["rays", "machines", "partition"])
 def test_machines_come_go_stop_and_are_cut_off(name: str) -> None:
     if name == "partition" and not allowed():
         pytest.skip(REFUSED)

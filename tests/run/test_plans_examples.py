@@ -36,12 +36,15 @@ EXAMPLES = sorted(
 )
 LONG = {"by_inputs", "gated", "digits", "diamond", "cifar100", "guess_next_number", "siamese", "words"}
 WITHOUT = {"rotation"}  # weights of a user's type, which the interpreter steps
-SMALL = {
+SMALL: dict[str, tuple[Any, ...]] = {  # Any: what a `main` takes; another test looks at what they learn
+    "by_inputs": ((40, 30, 100),),
+    "letters": (4,),
+    "siamese": (40,),
     "images": (2,),
     "autoencoder": (10,),
     "diffusion": (300,),
     "reinforcement": (10,),
-    "transformer": (60, 10),
+    "transformer": (20, 5),
 }
 FEW = ("--synthetic", "--images", "200", "--epochs", "2", "--columns", "1")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
