@@ -34,9 +34,10 @@ from wengert.saving import load, save
 class Falling(Adagrad, LearningRateSchedule): ...
 
 
+SCHEDULED = "a schedule, few rows of a table"
 KINDS: dict[str, Callable[[], Any]] = {  # Any: settings classes take different keywords
     **{name: OPTIMIZERS[name] for name in ("SGD", "Adam")},
-    "a schedule, few rows of a table": lambda: Falling(schedule=lambda t: 0.5 / (t + 1)),
+    SCHEDULED: lambda: Falling(schedule=lambda t: 0.5 / (t + 1)),
 }
 EXECUTORS: dict[str, Callable[[], Any]] = {  # Any: interpreters
     "interpreter": plain,
@@ -123,6 +124,13 @@ WITHIN: dict[str, Callable[..., object]] = {
 needs_signals = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no such signal")
 
 
+def at_places(each: int, other: int) -> list[object]:
+    """Kinds, and of how many places one is tried: of SGD's few `each`, of others `other` a day and `each` at night."""
+    others = [kind for kind in KINDS if kind != "SGD"]
+    at_night = [pytest.param(kind, each, marks=pytest.mark.nightly) for kind in others]
+    return [("SGD", each), *((kind, other) for kind in others), *at_night]
+
+
 def committed(kind: str, name: str, bomb: type, every: int) -> None:
     """An exception within the commit of an executor."""
     within = WITHIN[name] if kind in ("SGD", "Adam") else commit  # no plan takes the steps of a schedule
@@ -141,19 +149,19 @@ def test_a_commit_is_whole_wherever_a_signal_comes(kind: str, name: str) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXECUTORS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_commit_is_whole_whatever_another_thread_throws(kind: str, name: str) -> None:
-    committed(kind, name, by_thread(), 1)
+@pytest.mark.parametrize(("kind", "every"), at_places(1, 5))
+def test_a_commit_is_whole_whatever_another_thread_throws(kind: str, every: int, name: str) -> None:
+    committed(kind, name, by_thread(), every)
 
 
 @pytest.mark.slow
 @needs_signals
 @pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("name", EXECUTORS)
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_run_is_whole_wherever_something_is_thrown(kind: str, name: str) -> None:
+@pytest.mark.parametrize(("kind", "every"), at_places(7, 23))
+def test_a_run_is_whole_wherever_something_is_thrown(kind: str, every: int, name: str) -> None:
     scene = lambda: Scene(kind, EXECUTORS[name]())  # noqa: E731 # as above
-    nothing, everything = attacked(scene, Scene.step, by_signal(), running.execute, 7)
+    nothing, everything = attacked(scene, Scene.step, by_signal(), running.answered, every)
     assert nothing
     assert everything
 
@@ -162,16 +170,14 @@ def test_a_run_is_whole_wherever_something_is_thrown(kind: str, name: str) -> No
 @needs_signals
 @pytest.mark.usefixtures("heard")
 def test_a_load_is_whole_wherever_something_is_thrown(tmp_path: Path) -> None:
-    later = Scene("a schedule, few rows of a table", plain())
+    later = Scene(SCHEDULED, plain())
     later.step()
     save(tmp_path / "later", later.weights)
 
     def work(scene: Scene) -> None:
         load(tmp_path / "later", scene.weights)
 
-    nothing, everything = attacked(
-        lambda: Scene("a schedule, few rows of a table", plain()), work, by_signal(), STORE.alone
-    )
+    nothing, everything = attacked(lambda: Scene(SCHEDULED, plain()), work, by_signal(), STORE.alone)
     assert nothing
     assert everything
 
