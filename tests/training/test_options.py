@@ -81,6 +81,27 @@ def test_accumulated_steps_are_those_of_the_whole_batch() -> None:
     assert [step.batch for step in told if isinstance(step, Step)] == [0, 2, 4] * 2
 
 
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("results", [False, True])
+def test_few_rows_of_a_table_weigh_by_their_examples_too(waits: bool, results: bool) -> None:
+    """A step of parts of 3 and of 1 examples goes by the mean over all 4, with every row at most once."""
+    table: Any = SGD(learning_rate=1.0).array_weight(np.zeros((100, 2), np.float32))
+
+    @wg.differentiable
+    async def found(x: wg.ArrayLayer) -> wg.ArrayLayer:
+        await wg.sum(x)
+        return x
+
+    def loss(batch: Any, seed: Any) -> Any:  # Any: an array of lines
+        rows = wg.take(table, batch, axis=0)
+        value: Any = wg.mean(wg.sum(found(rows * 1.0) if waits else rows, axis=1))
+        return (value, rows) if results else value
+
+    parts = [np.array([1, 2, 3]), np.array([4])]
+    fit(loss, lambda epoch: parts, seed=0, epochs=1, accumulate=2, show=False)
+    np.testing.assert_array_equal(table.data[:6, 0], [0.0, -0.25, -0.25, -0.25, -0.25, 0.0])
+
+
 def test_rates_are_told() -> None:
     _, loss = linear(Scheduled(schedule=schedules.ExponentialLR(0.1, gamma=0.5)))
     told: list[Event] = []

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, Generic, Protocol, cast, final, runtime_checkable
 
+from wengert.arrays import copied, is_array
 from wengert.control import Context, Do, Executor, Run, Steps, gather, without_collector
 from wengert.control.do import Question
 from wengert.control.running import execute
@@ -29,7 +30,7 @@ from wengert.metrics import Mean, Mergeable
 from wengert.plugins.rate import Rated
 from wengert.run import predict, train
 from wengert.run.gradient import Wanted
-from wengert.run.shards import Shard, shards_of, total
+from wengert.run.shards import Shard, shards_of, times, total
 from wengert.site import user_position
 from wengert.training.given import (
     B,
@@ -217,14 +218,19 @@ class Fitting(Generic[B]):
     ) -> tuple[float, Any]:
         """The loss of a part of a step and its results; its deltas are added to those of the other parts."""
         loss, run = lift_any(given.loss, "fit"), Run(self.executor)
-        value, results, found = execute(_questions(loss, () if given.also is None else given.also), run)
+        value, results, found = execute(_questions(loss, given.also, self.workers() is None), run)
         self._check_here(run)
         read = self._read(value, loss, state)
         for weight, delta in found.items():
             if isinstance(weight, Buffer) and not isinstance(delta, LazyDelta):
                 continue  # it is read, and not updated
-            part = delta if isinstance(delta, LazyDelta) else share * delta
-            deltas[weight] = deltas[weight] + part if weight in deltas else part
+            part = times(delta, share)
+            if weight not in deltas:
+                deltas[weight] = copied(part) if part is delta and is_array(part) else part
+            elif is_array(deltas[weight]) and is_array(part):
+                deltas[weight] += part  # in place: nobody else has it
+            else:
+                deltas[weight] = deltas[weight] + part
         return read, given.results(results)
 
     def _check_loss(self, given: object, rates: dict[str, Rated]) -> None:
@@ -276,15 +282,19 @@ class Fitting(Generic[B]):
         )
 
 
-def _questions(loss: Expression, also: Any) -> Do[tuple[Any, Any, Mapping[Weight, Any]]]:
+def _questions(loss: Expression, also: Any, here: bool) -> Do[tuple[Any, Any, Mapping[Weight, Any]]]:
     """The value of a loss, further results of the user's, and the deltas of all weights that the loss comes upon.
 
-    Any: of the user's loss, and deltas of weights of every class.
+    Any: of the user's loss, and deltas of weights of every class. `here`: no worker computes anything.
     """
     parts = shards_of(loss)
+    found = Do.program(partial(_computed, parts))
+    if also is None and here:  # one program gives both
+        return found.map(lambda x: (x.value, (), x.deltas))
+    also = () if also is None else also
     orders = [below(x, ()) for x in parts]
     if any(node.signature.mode == EXTERNAL for nodes, _ in orders for node in nodes):
-        found = Do.program(partial(_computed, parts))  # which weights there are only the run knows
+        # which weights there are only the run knows
         return gather(found, predict(also)).map(lambda x: (x[0].value, x[1], x[0].deltas))
     weights = [*dict.fromkeys(w for _, read in orders for w in read)]
     seen: Any = predict(cast(Any, (loss, also)))
