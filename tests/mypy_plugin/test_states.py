@@ -30,7 +30,7 @@ import {imported}
 def model(x: wg.ArrayLayer, w: wg.ArrayWeight) -> wg.ArrayLayer:
     return x @ w
 
-x = wg.literal(np.ones((2, 3), np.float32), 2, WIDTH)
+x = wg.literal(np.ones((2, WIDTH), np.float32), 2, WIDTH)
 y = wg.literal(np.ones((3, 4), np.float32), 3, 4)
 
 def sized() -> None:
