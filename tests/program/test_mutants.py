@@ -213,7 +213,7 @@ def launches(kernel: BatchedKernel, given: Sequence[Any], together: bool) -> lis
         sent = []
         for x in kept[::-1]:
             assert x is not None
-            shape = sizes_for(kernel._forms[0][0], 5)
+            shape = sizes_for(kernel.forms[0][0], 5)
             deltas = kernel.backward(5, x, [np.linspace(-1, 1, prod(shape), dtype=np.float32).reshape(shape)])
             sent += [dense(delta).copy() for delta in deltas if delta is not None]
         spaces = spaces[:1] if together else spaces
@@ -235,11 +235,7 @@ def test_each_key_of_what_outlives_a_launch_is_needed(name: str, monkeypatch: py
     ]
     right = BatchedKernel(call.signature, shared)
     assert launches(right, given, True) == launches(right, given, False)
-    keys = [
-        x
-        for x in right._forward.train.place
-        if right._forward.train.buffers[right._forward.train.place[x]].key
-    ]
+    keys = [x for x in right.train.place if right.train.buffers[right.train.place[x]].key]
     for i in range(len(keys)):
 
         def without(eqns: Any, outputs: Any, wanted: Any, kept: Any, i: int = i) -> Placement:

@@ -19,7 +19,7 @@ from wengert import run
 from wengert.plugins import SGD
 from wengert.run.batching import grouping, traversal
 from wengert.run.batching.grouping import grouped
-from wengert.run.batching.region import RegionGraph, with_sums
+from wengert.run.batching.region import Region, with_sums
 from wengert.run.batching.traversal import NO_SUBGRAPH, region_of
 
 
@@ -45,7 +45,7 @@ def in_a_cell(parts: Sequence[Layer]) -> Layer:
     return reduce(half, parts)
 
 
-def made(record: RegionGraph) -> list[Any]:  # Any: numbers and values
+def made(record: Region) -> list[Any]:  # Any: numbers and values
     """All that a schedule is made of, with literals in place of the numbers that they were given."""
     names: dict[int, object] = {}
     for group in record.groups:

@@ -9,10 +9,10 @@ import pytest
 from wengert.arrays.places import places
 from wengert.run.batching import grouping
 from wengert.run.batching.grouping import ChainCounts
-from wengert.run.batching.region import BITS, Group, GroupForm, RegionGraph, RowSource
+from wengert.run.batching.region import BITS, Group, GroupForm, Region, RowSource
 
 
-def record(of: list[int], below: list[list[int]]) -> RegionGraph:
+def record(of: list[int], below: list[list[int]]) -> Region:
     """Nodes with the group of each (-1: inside a sum), and the nodes that it reads; those of one group read as many."""
     groups = []
     for entry in sorted({*of} - {-1}):
@@ -22,7 +22,7 @@ def record(of: list[int], below: list[list[int]]) -> RegionGraph:
         groups.append(Group(form, None, members=places(members), refs=refs))
     size = len(of)
     numbers = places(range(size))
-    return RegionGraph(numbers, groups, {}, numbers, numbers, [None] * size, True)
+    return Region(numbers, groups, {}, numbers, numbers, [None] * size, True)
 
 
 def drawn(chance: Random) -> tuple[list[int], list[list[int]]]:

@@ -12,7 +12,7 @@ import wengert as wg
 from wengert import run
 from wengert.plugins import SGD
 from wengert.run.batching.cache import ScheduleCache, number_as_read, region_of_examples
-from wengert.run.batching.region import RegionGraph
+from wengert.run.batching.region import Region
 from wengert.run.batching.traversal import region_of
 
 Layer = Any  # of every shape
@@ -43,7 +43,7 @@ TOPS: dict[str, Callable[[Any], Layer]] = {
 }
 
 
-def plain(region: RegionGraph) -> list[Any]:
+def plain(region: Region) -> list[Any]:
     """All that a schedule is made of, and what it is bound to."""
     found: list[Any] = [region.size]
     for group in region.groups:
@@ -112,7 +112,7 @@ def test_a_stack_that_comes_back_is_traversed_once(
     recorded: list[object] = []
     record = ScheduleCache.record
 
-    def counted(self: ScheduleCache, *given: Any) -> RegionGraph:
+    def counted(self: ScheduleCache, *given: Any) -> Region:
         recorded.append(given)
         return record(self, *given)
 

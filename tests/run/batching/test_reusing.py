@@ -19,11 +19,11 @@ from wengert.plugins import SGD
 from wengert.run.batching import schedule as scheduling
 from wengert.run.batching.cache import ScheduleCache
 from wengert.run.batching.execution import BoundSchedule
-from wengert.run.batching.region import RegionGraph
+from wengert.run.batching.region import Region
 from wengert.run.batching.schedule import FreeRows, Liveness, Read, Schedule
 
 
-def scheduled(root: Any, back: bool) -> tuple[RegionGraph, Schedule]:  # Any: an expression of any data
+def scheduled(root: Any, back: bool) -> tuple[Region, Schedule]:  # Any: an expression of any data
     """What the prediction, or the training, of an expression makes."""
     cache = ScheduleCache()
     record = cache.record([root], None, 0)
@@ -32,7 +32,7 @@ def scheduled(root: Any, back: bool) -> tuple[RegionGraph, Schedule]:  # Any: an
     return record, bound.schedule
 
 
-def read_as_written(record: RegionGraph, schedule: Schedule) -> bool:
+def read_as_written(record: Region, schedule: Schedule) -> bool:
     """Whether every launch finds in its rows what it is to read, if each row remembers which result lies in it."""
     tables = [np.full(table.rows, -1) for table in schedule.tables]
     gone = [False] * len(tables)

@@ -32,7 +32,7 @@ from wengert.run.batching.region import (
     Group,
     GroupForm,
     Literals,
-    RegionGraph,
+    Region,
     RowSource,
     form_of,
     why_alone,
@@ -71,7 +71,7 @@ class ScheduleCache:
         self._schedules: Cache[_Structure, _Cached] = Cache()
         self.latest = 0  # the greatest serial of what has been recorded
 
-    def record(self, roots: Sequence[Node], known: KnownValues | None, before: int) -> RegionGraph:
+    def record(self, roots: Sequence[Node], known: KnownValues | None, before: int) -> Region:
         """The nodes below `roots` that have no value yet; `before` is what `latest` was when the run began."""
         latest = max([node.serial for node in roots], default=0)
         self.latest = max(latest, self.latest)
@@ -79,12 +79,10 @@ class ScheduleCache:
         if graph is None:
             graph = region_of(roots, known, 0 if len(roots) == 1 and latest <= before else before)
             number_as_read(graph)
-        graph.roots = roots
+        graph.extend(roots)
         return graph
 
-    def bound(
-        self, graph: RegionGraph, kept: Iterable[Expression], back: bool = True
-    ) -> BoundSchedule | None:
+    def bound(self, graph: Region, kept: Iterable[Expression], back: bool = True) -> BoundSchedule | None:
         """The schedule of a region; None where nothing would run together. `kept` are asked for by themselves.
 
         One without a way `back` uses rows again: in the end only the `kept` have values.
@@ -118,7 +116,7 @@ class ScheduleCache:
             cached.lanes = self._lanes()
         return BoundSchedule(graph, cached.schedule, self.report, cached.lanes, self.source)
 
-    def _ran_alone(self, graph: RegionGraph) -> None:
+    def _ran_alone(self, graph: Region) -> None:
         """Report a region of which nothing runs together: one launch a node."""
         own = [
             (g, g.signature) for g in graph.groups if g.signature is not None and g.signature.mode != EXTERNAL
@@ -134,7 +132,7 @@ class ScheduleCache:
                 self.report.alone(signature.operation.name, why_alone(signature), group.site, count)
 
 
-def number_as_read(graph: RegionGraph) -> None:
+def number_as_read(graph: Region) -> None:
     """Number nodes that read no others in the order in which they are read, where all are older than any that reads.
 
     So examples of one cell each have the structure of those before, however they are shuffled.
@@ -161,7 +159,7 @@ def number_as_read(graph: RegionGraph) -> None:
     graph.renumber(new)
 
 
-def region_of_examples(root: Node) -> RegionGraph | None:
+def region_of_examples(root: Node) -> Region | None:
     """The region below a root, as a traversal has it that numbers nodes as they are read; None for any other region."""
     readers = _readers(root)
     cells = readers[0].operands if readers else ()
@@ -184,7 +182,7 @@ def region_of_examples(root: Node) -> RegionGraph | None:
         groups.append(group)
     numbers = argsort(serials := places([x.serial for x in nodes]))
     codes = {x: number << BITS for number, x in enumerate(nodes)}
-    return RegionGraph(serials[numbers], groups, codes, every, every, nodes, True, numbers=numbers)
+    return Region(serials[numbers], groups, codes, every, every, nodes, True, numbers=numbers)
 
 
 def _readers(root: Node) -> list[Node]:
@@ -233,7 +231,7 @@ class _Structure:
 
     __slots__ = ("arrays", "hash", "plain")
 
-    def __init__(self, graph: RegionGraph, own: object) -> None:
+    def __init__(self, graph: Region, own: object) -> None:
         self.plain = (own, *[(g.form, g.counts is None) for g in graph.groups])
         several = [
             (g.members, g.refs) if g.counts is None else (g.members, g.refs, g.counts) for g in graph.groups

@@ -31,7 +31,7 @@ from wengert.lazy import dense
 from wengert.run.batching.kernel import BatchedKernel, Workspace, batched_kernel
 from wengert.run.batching.lanes import Each, Lanes, Pass, one_by_one
 from wengert.run.batching.ragged import JoinedExamples, in_rows
-from wengert.run.batching.region import Group, GroupForm, RegionGraph, RowSource, why_alone
+from wengert.run.batching.region import Group, GroupForm, Region, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import Launch, Place, Read, Schedule, Table
 from wengert.run.loops import Failure, Values, backward, forward, total
@@ -81,7 +81,7 @@ class BoundSchedule:
 
     def __init__(
         self,
-        graph: RegionGraph,
+        graph: Region,
         schedule: Schedule,
         report: Report,
         lanes: Lanes | None = None,
@@ -175,7 +175,7 @@ class BoundSchedule:
         return self.source.of(binding.signature, tuple(shared), binding)
 
 
-def _binding(group: Group, order: Places, graph: RegionGraph) -> Binding:
+def _binding(group: Group, order: Places, graph: Region) -> Binding:
     binding = Binding(group.form, group.signature, at=group.at)
     if group.form.source is RowSource.GIVEN:
         binding.given = [group.given[i] for i in group.order[order].tolist()]
@@ -218,7 +218,7 @@ class BatchRun:
     """
 
     def __init__(
-        self, bound: BoundSchedule, values: GivenValues, keeps: bool, graph: RegionGraph | None = None
+        self, bound: BoundSchedule, values: GivenValues, keeps: bool, graph: Region | None = None
     ) -> None:
         self.bound = bound
         self.graph = graph
@@ -306,7 +306,11 @@ class BatchRun:
             operands[i] = self._values[weight]
         for i, (one, literals) in binding.literals.items():
             operands[i] = literals if one else literals[step.start : step.stop]
-        out = [self._rows(step, at) for at in step.writes]
+        forms = [self._forms[table] for table, _ in step.writes]
+        out = [  # the rows for a result; None where it is the table, or the table is a list
+            None if of.own or of.loose else self._table(table)[first : first + step.width]
+            for of, (table, first) in zip(forms, step.writes, strict=True)
+        ]
         results, kept = kernel.forward(step.width, operands, out, workspace, self._keeps)
         for at, buffer, result in zip(step.writes, out, results, strict=True):
             if buffer is None:
@@ -330,15 +334,13 @@ class BatchRun:
         of = self._forms[table]
         return tables[table][row] if of.loose else row_of(tables[table], row, of.kind)
 
-    def _rows(self, step: Launch, at: Place) -> Value | None:
-        """The rows that a launch writes a result into; None where it brings the table, or this is a list."""
-        table, first = at
-        of = self._forms[table]
-        if self.tables[table] is None and not of.own:
-            kind = of.kind
+    def _table(self, number: int) -> Any:  # Any: as `tables`
+        """The table with a number, made when a launch first writes into it."""
+        if self.tables[number] is None:
+            of, kind = self._forms[number], self._forms[number].kind
             made = None if of.loose else new_rows(of.rows, kind.shape or (), kind.dtype, kind.device)
-            self.tables[table] = [None] * of.rows if of.loose else made
-        return None if of.own or of.loose else self.tables[table][first : first + step.width]
+            self.tables[number] = [None] * of.rows if of.loose else made
+        return self.tables[number]
 
     def _write(self, step: Launch, at: Place, result: Value) -> None:
         if self._forms[at[0]].own:
@@ -347,13 +349,12 @@ class BatchRun:
             self._put(step, at, result)
 
     def _put(self, step: Launch, at: Place, rows: Sequence[Value]) -> None:
-        self._rows(step, at)
-        table, first = at
-        if self._forms[table].loose or is_array(rows):
-            self.tables[table][first : first + step.width] = rows
+        table, first = self._table(at[0]), at[1]
+        if self._forms[at[0]].loose or is_array(rows):
+            table[first : first + step.width] = rows
         else:
             for row, x in enumerate(rows, first):
-                self.tables[table][row] = x
+                table[row] = x
 
     def _by_rows(self, number: int, step: Launch, binding: Binding) -> None:
         """Each row by itself, by the ordinary rules."""

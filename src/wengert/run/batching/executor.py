@@ -26,9 +26,10 @@ from wengert.graph.template import PART
 from wengert.run.batching.cache import KeptSchedules, ScheduleCache
 from wengert.run.batching.execution import BatchRun, BoundSchedule
 from wengert.run.batching.lanes import Lanes
+from wengert.run.batching.region import Region
 from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place
-from wengert.run.batching.scheduler import STOPS, Recorded, Scheduler, Waves
+from wengert.run.batching.scheduler import STOPS, Scheduler, Waves
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fiber, Fork, Wait, in_turn
 from wengert.run.loops import ONE_THREAD, Loops, backward, forward, noted
@@ -169,6 +170,9 @@ class Batching(Evaluation):
         self.timeline: list[BatchRun | Node] = []
         self.order = Order(self.timeline)
         self.known = Known(self.values)
+        self.latest: tuple[Region, BoundSchedule | None] | None = (
+            None  # region, and its schedule if it has one
+        )
         self.scheduler = Scheduler(self, waves)
 
     def __exit__(self, *failure: object) -> None:
@@ -207,7 +211,7 @@ class Batching(Evaluation):
         return fork.steps(self.scheduler.run(context, fibers))
 
     def there_and_back(self, loss: Expression, run: Run, nodes: list[Node]) -> list[Node]:
-        if not isinstance(nodes, Recorded):
+        if not isinstance(nodes, Region):
             return super().there_and_back(loss, run, nodes)
         if self.binds_in(nodes):
             return nodes
@@ -225,7 +229,7 @@ class Batching(Evaluation):
         return super().value(root) if root in self.failed else self.known[root]
 
     def carefully(self, nodes: list[Node], context: Context) -> Steps[None]:
-        if not isinstance(nodes, Recorded):
+        if not isinstance(nodes, Region):
             yield from self._one_by_one(nodes, context)
             return
         while opened := self.binds_in(nodes):
@@ -233,7 +237,7 @@ class Batching(Evaluation):
             nodes = self.recorded(nodes)
         yield from self.values_of(nodes, context, self.goes_back)
 
-    def values_of(self, nodes: Recorded, context: Context, back: bool = True) -> Steps[None]:
+    def values_of(self, nodes: Region, context: Context, back: bool = True) -> Steps[None]:
         """The values of roots below which nothing waits. Without a way `back` nobody will ask for any others."""
         if self.failed or not self._runs(nodes, context.run.check, back):
             yield from self._one_by_one(self._below(nodes), context)
@@ -244,19 +248,19 @@ class Batching(Evaluation):
         self.read(weights)
         return sorted(nodes, key=serial)
 
-    def recorded(self, roots: Sequence[Expression]) -> Recorded:
+    def recorded(self, roots: Sequence[Expression]) -> Region:
         """The nodes below roots that have no value yet."""
         clock = self.schedules.source.clock
         begun = clock()
         nodes = [x for x in roots if isinstance(x, Node)]
         known = self.known if self.values or self.timeline else None
-        found = Recorded(nodes, self.schedules.record(nodes, known, self.before))
+        found = self.schedules.record(nodes, known, self.before)
         self.schedules.report.bookkeeping += clock() - begun
         return found
 
-    def binds_in(self, nodes: Recorded) -> list[Node]:
+    def binds_in(self, nodes: Region) -> list[Node]:
         """The nodes whose values come from a `Do` that has not run."""
-        return [node for node in nodes.opens() if node not in self.failed]
+        return [node for node in nodes.binds() if node not in self.failed]
 
     def gives_tapes(self, run: Run) -> None:
         """Binds will ask for tapes, which then need not wait for their turn."""
@@ -297,21 +301,19 @@ class Batching(Evaluation):
             self.timeline += nodes[:done]
         yield from super().carefully(nodes[done:], context)
 
-    def _runs(self, nodes: Recorded, check: Callable[[], object], back: bool = True) -> bool:
+    def _runs(self, nodes: Region, check: Callable[[], object], back: bool = True) -> bool:
         """Run the nodes as one region; False where they have to run one by one."""
         bound = self._schedule(nodes, back)
         if bound is None:
             return False
         self.read(bound.weights())
-        batch = BatchRun(bound, self.known, self.goes_back, nodes.record)
+        batch = BatchRun(bound, self.known, self.goes_back, nodes)
         try:
             with all_quiet():
                 batch.forward(check)
         except Exception as failure:
             batch.explain(failure)
-            self.schedules.report.alone(
-                "a batch", f"{_FAILED} {failure!r}"[:200], nodes[-1].site, nodes.record.size
-            )
+            self.schedules.report.alone("a batch", f"{_FAILED} {failure!r}"[:200], nodes[-1].site, nodes.size)
             return False
         if not self.timeline and not self.wanted and len(nodes) == 1:
             place = batch.place(nodes[0])
@@ -321,19 +323,19 @@ class Batching(Evaluation):
         self.known.add(batch)
         return True
 
-    def _schedule(self, nodes: Recorded, back: bool) -> BoundSchedule | None:
+    def _schedule(self, nodes: Region, back: bool) -> BoundSchedule | None:
         """The schedule of recorded nodes; None where nothing of them runs together."""
-        if nodes.bound is None:
+        if self.latest is None or self.latest[0] is not nodes:
             clock = self.schedules.source.clock
             begun = clock()
-            nodes.bound = (self.schedules.bound(nodes.record, [*nodes, *self.wanted], back),)
+            self.latest = nodes, self.schedules.bound(nodes, [*nodes, *self.wanted], back)
             self.schedules.report.bookkeeping += clock() - begun
-        return nodes.bound[0]
+        return self.latest[1]
 
     def alone(self, nodes: Sequence[Node]) -> list[Node]:
         if (
-            not isinstance(nodes, Recorded)
-            or nodes.opens()
+            not isinstance(nodes, Region)
+            or nodes.binds()
             or self._schedule(nodes, self.goes_back) is not None
         ):
             return []
@@ -395,7 +397,7 @@ class Batching(Evaluation):
         for binding in of.bound.bindings:
             values |= {x: self.known[x] for x in binding.given if isinstance(x, Expression)}
             values |= {weight: self.known[weight] for _, weight in binding.weights}
-        order = sorted(below_all(of.graph.roots, values)[0], key=serial)
+        order = sorted(below_all(of.graph, values)[0], key=serial)
         found: list[Exception] = []
         with all_quiet():
             if forward(order, values, {}) < len(order) or any(x in self.wanted for x in order):

@@ -33,7 +33,7 @@ from wengert.arrays.places import (
     starts_of_runs,
     table,
 )
-from wengert.run.batching.region import RegionGraph, RowSource
+from wengert.run.batching.region import Region, RowSource
 
 _MOST: Final = 1 << 26  # counts in memory; a graph with more is grouped by depth
 _GREATEST: Final = 1 << 60  # number of a turn
@@ -41,7 +41,7 @@ _MOST_COUNTS: Final = 8  # arrays that one subgraph remembers
 _NARROW: Final = 8  # levels after which a graph of less than two nodes a level is one to run node by node
 
 
-def grouped(graph: RegionGraph) -> Places | None:
+def grouped(graph: Region) -> Places | None:
     """For each node the place of its launch in the order of launches; -1 for what is inside a sum.
 
     None for a graph so narrow that nothing would be gained.
@@ -99,7 +99,7 @@ class ChainCounts:
     `group`: of each node, -1 for what is inside a sum; `here`: whether that is in a cycle; and both ends of the edges.
     """
 
-    def __init__(self, graph: RegionGraph) -> None:
+    def __init__(self, graph: Region) -> None:
         self.graph = graph
         self.sources, self.readers = graph.edges()
         self.group = flags(graph.size, -1)
@@ -186,7 +186,7 @@ class _Memory:
     Each subgraph remembers those of its own nodes, in whatever batch it is. Groups in no cycle have the label 0.
     """
 
-    def __init__(self, graph: RegionGraph, group: Places, here: Places) -> None:
+    def __init__(self, graph: Region, group: Places, here: Places) -> None:
         self.size = graph.size
         self.subgraphs = () if here[graph.ranks[: len(graph.met)]].any() else graph.subgraphs
         ends = cumulated(places([len(subgraph.serials) for subgraph in self.subgraphs]))

@@ -287,15 +287,24 @@ class BatchedKernel:
     def _begin(self, make: Callable[..., AnyKernel]) -> None:
         signature, shared = self.signature, self.shared
         self._lowered = lowered = Lowered(signature, shared)
-        self._device = lowered.device
-        if self._device != "cpu":
-            make = partial(DeviceKernel, self._device)
+        self.device = lowered.device
+        if self.device != "cpu":
+            make = partial(DeviceKernel, self.device)
         pattern = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(signature))
+        self.make = make
         arriving, eqns, deltas = lowered.backward(pattern)
-        self._forward = ForwardKernel(lowered, eqns, deltas, make)
-        self._backward = {pattern: BackwardKernel(self._forward, arriving, eqns, deltas, shared)}
-        self._forms = [(x.shape, x.dtype) for x in lowered.results]
-        self._brought = [(self._forward.kept.index(x), of_all) for x, of_all in self._forward.apart.items()]
+        self.made = {*lowered.inputs, *(e.result for e in lowered.eqns)}
+        read = [*(x for e in eqns for x in e.reads), *(x for delta in deltas for x in _vars_of(delta))]
+        self.kept = [x for x in dict.fromkeys(read) if x in self.made]  # what backward reads, in this order
+        sides = dict.fromkeys(x for pair in _products(deltas) for x in pair)
+        placed = self.kept if self.device == "cpu" else [x for x in self.kept if x in sides]
+        keys: dict[Var, object] = {x: ("kept", i) for i, x in enumerate(placed)}
+        self.train = make(lowered.inputs, lowered.eqns, lowered.results, self.kept, keys)
+        brought = [x for x in sides if x in self.made and x not in self.train.place]
+        # keys of their own, as what such a value is a view of may have its key in `train`
+        self._apart = {x: Allocation(x.shape, x.dtype, ("side", i)) for i, x in enumerate(brought)}
+        self._backward = {pattern: BackwardKernel(self, arriving, eqns, deltas)}
+        self.forms = [(x.shape, x.dtype) for x in lowered.results]
         self._numbers = [  # given as doubles, which take on the dtype of what they meet
             (i, x.dtype)
             for i, (x, k) in enumerate(zip(lowered.inputs, signature.kinds, strict=True))
@@ -319,22 +328,22 @@ class BatchedKernel:
             operands = list(operands)
             for i, dtype in self._numbers:
                 operands[i] = operands[i].astype(dtype, copy=False)
-        given = out or (None,) * len(self._forms)
+        given = out or (None,) * len(self.forms)
         results = tuple(
-            new_table(sizes_for(shape, rows), dtype, self._device) if x is None else x
-            for x, (shape, dtype) in zip(given, self._forms, strict=True)
+            new_table(sizes_for(shape, rows), dtype, self.device) if x is None else x
+            for x, (shape, dtype) in zip(given, self.forms, strict=True)
         )
         own = workspace is None
         if workspace is None:
-            workspace = Workspace(rows, self._device)
+            workspace = Workspace(rows, self.device)
         if not keep:
-            kernel = self._forward.predict
+            kernel = self.predict
             kernel.run(rows, *operands, *results, *workspace.frame(kernel, 0, rows))
             return results, None
-        kernel, start = self._forward.train, workspace.claim(rows)
+        kernel, start = self.train, workspace.claim(rows)
         values = kernel.run(rows, *operands, *results, *workspace.frame(kernel, start, rows))
-        for at, of_all in self._brought:
-            workspace.bring(of_all, values[at], start, rows)
+        for x, of_all in self._apart.items():
+            workspace.bring(of_all, values[self.kept.index(x)], start, rows)
         return results, Residuals(workspace, own, start, values)
 
     def backward(
@@ -348,7 +357,7 @@ class BatchedKernel:
         pattern = tuple(x is not None for x in deltas)
         kernel = self._backward.get(pattern)
         if kernel is None:
-            kernel = BackwardKernel(self._forward, *self._lowered.backward(pattern), self.shared)
+            kernel = BackwardKernel(self, *self._lowered.backward(pattern))
             self._backward[pattern] = kernel
         arrived = [x for x in deltas if x is not None]
         sent = kernel.run(rows, kept.workspace, kept.start, kept.values, arrived)
@@ -357,6 +366,15 @@ class BatchedKernel:
                 if delta is not None:
                     sent[i] = total(sent[i], delta)
         return sent
+
+    @cached_property
+    def predict(self) -> AnyKernel:
+        """Forward, leaving nothing: written when asked for, as text takes half of the time that a launch takes."""
+        return self.make(self._lowered.inputs, self._lowered.eqns, self._lowered.results, (), {})
+
+    def key(self, x: Var) -> object:
+        """Key of the buffer of one side of a product."""
+        return (self._apart.get(x) or self.train.buffers[self.train.place[x]]).key
 
     def workspace(self, rows: int) -> Workspace:
         """A workspace for so many rows that no other run uses now; `give_back` when the run is over."""
@@ -368,46 +386,13 @@ class BatchedKernel:
             if rows <= workspace.capacity <= _MOST_SPARE * rows:
                 workspace.begin(rows)
                 return workspace
-        return Workspace(rows, self._device)
+        return Workspace(rows, self.device)
 
     def give_back(self, workspace: Workspace) -> None:
         """Nothing in the workspace is needed any more."""
         workspace.begin(0)
         if len(self._workspaces) < _MOST_WORKSPACES:
             self._workspaces.append(workspace)
-
-
-class ForwardKernel:
-    """Forward, leaving what backward reads: `kept`, in that order; or leaving nothing."""
-
-    def __init__(
-        self,
-        lowered: Lowered,
-        backward: Sequence[Eqn],
-        deltas: Sequence[Delta],
-        make: Callable[..., AnyKernel] = Kernel,
-    ) -> None:
-        self.lowered = lowered
-        self.make = make
-        self.made = {*lowered.inputs, *(e.result for e in lowered.eqns)}
-        read = [*(x for e in backward for x in e.reads), *(x for delta in deltas for x in _vars_of(delta))]
-        self.kept = [x for x in dict.fromkeys(read) if x in self.made]
-        sides = dict.fromkeys(x for pair in _products(deltas) for x in pair)
-        placed = self.kept if lowered.device == "cpu" else [x for x in self.kept if x in sides]
-        keys: dict[Var, object] = {x: ("kept", i) for i, x in enumerate(placed)}
-        self.train = make(lowered.inputs, lowered.eqns, lowered.results, self.kept, keys)
-        brought = [x for x in sides if x in self.made and x not in self.train.place]
-        # keys of their own, as what such a value is a view of may have its key in `train`
-        self.apart = {x: Allocation(x.shape, x.dtype, ("side", i)) for i, x in enumerate(brought)}
-
-    @cached_property
-    def predict(self) -> AnyKernel:
-        """The one that leaves nothing: written when asked for, as text takes half of the time that a launch takes."""
-        return self.make(self.lowered.inputs, self.lowered.eqns, self.lowered.results, (), {})
-
-    def key(self, x: Var) -> object:
-        """Key of the buffer of one side of a product."""
-        return (self.apart.get(x) or self.train.buffers[self.train.place[x]]).key
 
 
 def _products(deltas: Sequence[Delta]) -> list[tuple[Var, Var]]:
@@ -429,13 +414,12 @@ class BackwardKernel:
 
     def __init__(
         self,
-        forward: ForwardKernel,
+        forward: BatchedKernel,
         arriving: Sequence[Var],
         eqns: Sequence[Eqn],
         deltas: Sequence[Delta],
-        shared: Sequence[bool],
     ) -> None:
-        self._forward = forward
+        self._given, self._far = forward.made, forward.device != "cpu"  # `forward` holds on to this
         self._eqns = list(eqns)
         self._made = {e.result: e for e in eqns}
         self._keys: dict[Var, object] = {}
@@ -445,7 +429,7 @@ class BackwardKernel:
         sides: list[tuple[int, Var, Var]] = []
         self._deltas = [
             self._lasting(self._without_products(i, x, sides) if isinstance(x, SumOfTerms) else x, one)
-            for i, (x, one) in enumerate(zip(deltas, shared, strict=True))
+            for i, (x, one) in enumerate(zip(deltas, forward.shared, strict=True))
         ]
         for e in self._eqns:
             if not e.pure:  # it may have kept what it was given
@@ -456,7 +440,9 @@ class BackwardKernel:
         # of operands: the number of a value, None, or what is made of values
         self._made_of = [at[x] if isinstance(x, Var) else x for x in self._deltas]
         self.kernel = forward.make([*forward.kept, *arriving], self._eqns, (), self._wanted, self._keys)
-        self.joined = [(i, self._key(a), self._key(b)) for i, a, b in sides]
+        place, buffers = self.kernel.place, self.kernel.buffers
+        keys = {x: buffers[place[x]].key if x in place else forward.key(x) for _, *xs in sides for x in xs}
+        self.joined = [(i, keys[a], keys[b]) for i, a, b in sides]
 
     def run(
         self, rows: int, workspace: Workspace, start: int, kept: Sequence[Value], arrived: Sequence[Value]
@@ -496,10 +482,10 @@ class BackwardKernel:
 
     def _home(self, x: Var, key: object) -> Var:
         """One side of a product, in a place that the rows of all launches share."""
-        if x in self._forward.made:
+        if x in self._given:
             return x
-        e, far = self._made.get(x), self._forward.lowered.device != "cpu"
-        if e is None or far or not (isinstance(e.function, Pieces) or can_be_placed(e)):
+        e = self._made.get(x)
+        if e is None or self._far or not (isinstance(e.function, Pieces) or can_be_placed(e)):
             x = self._copied(x, Aval(x.shape, x.dtype))
         self._keys.setdefault(x, key)
         return x
@@ -512,15 +498,11 @@ class BackwardKernel:
         return delta
 
     def _outlives(self, xs: Sequence[Var]) -> None:
-        self._keys.update((x, object()) for x in xs if x not in self._forward.made and x not in self._keys)
+        self._keys.update((x, object()) for x in xs if x not in self._given and x not in self._keys)
 
     def _copied(self, x: Var, aval: Aval) -> Var:
         self._eqns.append(Eqn(operator.pos, (x,), {}, copy := Var(aval)))
         return copy
-
-    def _key(self, x: Var) -> object:
-        at = self.kernel.place.get(x)
-        return self._forward.key(x) if at is None else self.kernel.buffers[at].key
 
 
 # -- room for the launches of one run ---------------------------------------------------------------
@@ -535,7 +517,7 @@ class Workspace:
 
     def __init__(self, capacity: int, device: Any = "cpu") -> None:  # Any: or one of cupy's
         self.capacity = capacity
-        self._device = device
+        self.device = device
         self.expected = capacity  # rows of this run
         self.used = 0
         self.shares: dict[object, Value] = {}  # of all rows, by what they are for
@@ -585,14 +567,14 @@ class Workspace:
     def _whole(self, buffer: Allocation) -> Value | None:
         """Array of which a buffer is a part; None where each launch has its own."""
         if buffer.key is None:
-            return new_table(sizes_for(buffer.shape, self._widest), buffer.dtype, self._device)
+            return new_table(sizes_for(buffer.shape, self._widest), buffer.dtype, self.device)
         return None if _lines_a_row(buffer) is None else self._share(buffer)
 
     def _share(self, buffer: Allocation) -> Value:
         """Array for all rows of a buffer with a key."""
         found = self.shares.get(buffer.key)
         if found is None:
-            found = new_table(sizes_for(buffer.shape, self.capacity), buffer.dtype, self._device)
+            found = new_table(sizes_for(buffer.shape, self.capacity), buffer.dtype, self.device)
             self.shares[buffer.key] = found
         return found
 

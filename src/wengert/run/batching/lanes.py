@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from wengert.arrays.pools import called_on_one_blas_thread
 from wengert.graph.operation import Signature
-from wengert.run.batching.region import RegionGraph, RowSource
+from wengert.run.batching.region import Region, RowSource
 from wengert.run.batching.schedule import Launch, Schedule
 from wengert.run.threads.autotune import TERMS, Choice, Terms
 from wengert.run.threads.loops import is_foreign, overlapping
@@ -124,7 +124,7 @@ class Lanes:
         """How the rows of an operation are called, where that is one by one."""
         return self._each if is_foreign(signature) else one_by_one
 
-    def passes(self, of: Schedule, graph: RegionGraph) -> tuple[Pass, Pass]:
+    def passes(self, of: Schedule, graph: Region) -> tuple[Pass, Pass]:
         """Forward and backward."""
         foreign = tuple([g.signature is not None and is_foreign(g.signature) for g in graph.groups])
         given = tuple([g.form.source is RowSource.GIVEN for g in graph.groups])

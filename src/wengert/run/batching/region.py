@@ -245,8 +245,8 @@ class Subgraph:
 
 
 @dataclass(slots=True, eq=False)
-class RegionGraph:
-    """All nodes, and their groups in the order of their first members."""
+class Region(list[Node]):
+    """All nodes below some roots, which it lists, and their groups in the order of their first members."""
 
     serials: Places  # of nodes by number
     groups: list[Group]
@@ -259,7 +259,6 @@ class RegionGraph:
     numbers: Places | None = None  # of nodes by serial, where nodes have other numbers than serials say
     # whose nodes follow those that were met; none, where their parts are no longer in one group each
     subgraphs: Sequence[Subgraph] = ()
-    roots: Sequence[Node] = ()  # all are below these
 
     @property
     def size(self) -> int:
@@ -269,6 +268,11 @@ class RegionGraph:
     def node(self, number: int) -> Any:  # Any: as `met`
         """A node that was met."""
         return self.met[int(self.order[number])]
+
+    def binds(self) -> list[Node]:
+        """The nodes whose values come from a `Do` that has not run."""
+        groups = [g for g in self.groups if g.signature is not None and g.signature.mode == EXTERNAL]
+        return [self.node(number) for group in groups for number in group.members.tolist()]
 
     def numbers_below(self) -> Places:
         """The numbers of the nodes of subgraphs, one subgraph after the other."""
@@ -378,7 +382,7 @@ def _rank(signature: Signature) -> tuple[int, tuple[Role, ...]]:
 # -- rewrites ---------------------------------------------------------------------------------------
 
 
-def with_dead(graph: RegionGraph, roots: Iterable[int]) -> None:
+def with_dead(graph: Region, roots: Iterable[int]) -> None:
     """Split groups by whether deltas from the roots, given as numbers, arrive at their nodes.
 
     Where no delta arrives, 0 times infinity would be sent on.
@@ -419,7 +423,7 @@ def _stops(group: Group) -> bool:
     )
 
 
-def _sent_to(graph: RegionGraph) -> dict[int, list[int]]:
+def _sent_to(graph: Region) -> dict[int, list[int]]:
     """For each node the operands that it sends deltas to."""
     found: dict[int, list[int]] = {}
     for group in graph.groups:
@@ -431,7 +435,7 @@ def _sent_to(graph: RegionGraph) -> dict[int, list[int]]:
     return found
 
 
-def with_stacks(graph: RegionGraph) -> None:
+def with_stacks(graph: Region) -> None:
     """Put a read of rows in place of each stack: the columns of a batch cost one gather, however many examples."""
     graph.groups = [_as_read(group) if _stacks(group) else group for group in graph.groups]
 
@@ -452,7 +456,7 @@ def _as_read(stacks: Group) -> Group:
     return replace(stacks, form=read, refs=stacks.refs.reshape(-1), counts=counts)
 
 
-def with_sums(graph: RegionGraph, kept: Iterable[int]) -> None:
+def with_sums(graph: Region, kept: Iterable[int]) -> None:
     """Put one sum in place of each tree of additions that nobody else reads; the nodes `kept` are asked for.
 
     The losses of a batch cost one launch, however they are added up.
@@ -482,7 +486,7 @@ def _adds(group: Group) -> bool:
     )
 
 
-def _collapse(graph: RegionGraph, adding: Group, absorbed: Places, readers: Places) -> None:
+def _collapse(graph: Region, adding: Group, absorbed: Places, readers: Places) -> None:
     members, operands = adding.members, adding.refs >> BITS
     place = flags(graph.size, -1)  # of a node among the additions
     place[members] = span(0, len(members))

@@ -41,7 +41,7 @@ from wengert.arrays.places import (
 )
 from wengert.arrays.rows import taken
 from wengert.graph.kinds import Kind
-from wengert.run.batching.region import BITS, MASK, Group, GroupForm, RegionGraph, RowSource, stackable
+from wengert.run.batching.region import BITS, MASK, Group, GroupForm, Region, RowSource, stackable
 
 Place: TypeAlias = tuple[int, int]  # of a row: its table, and where in that
 Runs: TypeAlias = tuple[Places, Places, Places]
@@ -134,7 +134,7 @@ class Schedule:
         return self.table_of.item(result), self.row_of.item(result)
 
 
-def scheduled(graph: RegionGraph, launch_of: Places, kept: Iterable[int] | None = None) -> Schedule:
+def scheduled(graph: Region, launch_of: Places, kept: Iterable[int] | None = None) -> Schedule:
     """The schedule of nodes whose launches are known; without a way back if the codes are given that are `kept`."""
     counts = flags(graph.size, 0)
     for group in graph.groups:
@@ -149,7 +149,7 @@ def scheduled(graph: RegionGraph, launch_of: Places, kept: Iterable[int] | None 
     launches.sort(key=lambda launch: launch.turn)
     output_of, outputs = _outputs(launches, int(base[-1]))
     gathers = _Gathers(launches, output_of, outputs)
-    rows = AppendedRows() if live is None else ReusedRows(live)
+    rows = RowPlaces(live)
     tables, table_of, first, trainable = _tables(launches, _together(launches, gathers, outputs), rows)
     table_of_result = table_of[output_of]
     row_of = first[output_of] + spread(within, counts)
@@ -301,7 +301,7 @@ def _together(launches: Iterable[_Launch], gathers: _Gathers, outputs: int) -> l
 
 
 def _tables(
-    launches: Sequence[_Launch], together: Sequence[int], rows: AppendedRows
+    launches: Sequence[_Launch], together: Sequence[int], rows: RowPlaces
 ) -> tuple[list[Table], Places, Places, Places]:
     """All tables, and for each output its table, its first row, and whether it wants deltas."""
     sizes = counted(places(together), len(together)).tolist()
@@ -322,9 +322,8 @@ def _tables(
                 of[name] = len(tables)
                 lone = sizes[name] == 1
                 loose = name in apart or (lone and launch.step.alone and len(launch.results) == 1)
-                own = (
-                    lone and not launch.step.alone and not rows.reused
-                )  # or it might show rows that are used again
+                # or it might show rows that are used again
+                own = lone and not launch.step.alone and rows.live is None
                 tables.append(Table(kind, own, loose))
             number = of[name]
             tables[number].trainable |= kind.trainable
@@ -455,7 +454,7 @@ class Liveness:
     `base`: of each node, its first result.
     """
 
-    def __init__(self, graph: RegionGraph, launch_of: Places, base: Places, kept: Iterable[int]) -> None:
+    def __init__(self, graph: Region, launch_of: Places, base: Places, kept: Iterable[int]) -> None:
         self.end = int(launch_of.max()) + 1  # no launch
         codes = concatenate([*[group.refs.reshape(-1) for group in graph.groups], places(kept)])
         read = base[codes >> BITS] + (codes & MASK)
@@ -523,60 +522,47 @@ class FreeRows:
         self._free.insert(at, (start, stop))
 
 
-class AppendedRows:
-    """Rows for the results of launches, each behind all others of its table."""
+class RowPlaces:
+    """The rows for results of launches, asked for in their order: each behind all others of its table, or, where it
+    is known until when they are read, in place of rows that nobody reads any more.
+    """
 
-    reused = False
-
-    def __init__(self) -> None:
+    def __init__(self, live: Liveness | None) -> None:
+        self.live = live
         self.sizes: dict[int, int] = {}  # rows of each table, by number
-
-    def first(self, table: int, loose: bool, launch: int, results: Places) -> int:
-        """The first of the rows in a table for the results of a launch; `loose`: the table is a list."""
-        first = self.sizes.get(table, 0)
-        self.sizes[table] = first + len(results)
-        return first
-
-    def dropped(self) -> dict[int, list[int]]:
-        """By launch the tables that nobody reads after it."""
-        return {}
-
-
-class ReusedRows(AppendedRows):
-    """Rows that nobody reads any more; asked for in the order of launches."""
-
-    reused = True
-
-    def __init__(self, live: Liveness) -> None:
-        super().__init__()
-        self._live = live
         self._free: dict[int, FreeRows] = {}  # of each table
-        self._due: list[list[tuple[int, int, int]]] = [
-            [] for _ in range(live.end + 1)
-        ]  # rows free after each
+        self._due: dict[int, list[tuple[int, int, int]]] = {}  # by launch, the rows that are free after it
         self._begun = 0
         self._last: dict[int, int] = {}  # reader of each table
 
     def first(self, table: int, loose: bool, launch: int, results: Places) -> int:
-        """The first of the rows; results stand in the order in which their rows become free, as far as that is one."""
-        self._last[table] = max(self._last.get(table, 0), int(self._live.last[results].max()))
-        if loose:
-            return super().first(table, loose, launch, results)
+        """The first of the rows in a table for the results of a launch; `loose`: the table is a list.
+
+        Results stand in the order in which their rows become free, as far as that is one.
+        """
+        live = self.live
+        if live is not None:
+            self._last[table] = max(self._last.get(table, 0), int(live.last[results].max()))
+        if live is None or loose:
+            first = self.sizes.get(table, 0)
+            self.sizes[table] = first + len(results)
+            return first
         while self._begun < launch:
-            for number, start, count in self._due[self._begun]:
+            for number, start, count in self._due.pop(self._begun, ()):
                 self._free[number].give(start, count)
             self._begun += 1
         rows = self._free.setdefault(table, FreeRows())
         first = rows.take(len(results))
         self.sizes[table] = rows.rows
-        free = self._live.free[results]
+        free = live.free[results]
         starts = starts_of_runs(free)
         counts = lengths(starts, len(free))
         for after, start, count in zip(free[starts].tolist(), starts.tolist(), counts.tolist(), strict=True):
-            self._due[after].append((table, first + start, count))
+            self._due.setdefault(after, []).append((table, first + start, count))
         return first
 
     def dropped(self) -> dict[int, list[int]]:
+        """By launch the tables that nobody reads after it."""
         found: dict[int, list[int]] = {}
         for table, launch in self._last.items():
             found.setdefault(launch, []).append(table)

@@ -21,8 +21,7 @@ from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL
-from wengert.run.batching.execution import BoundSchedule
-from wengert.run.batching.region import RegionGraph
+from wengert.run.batching.region import Region
 from wengert.run.fibers import Fiber, Fork, Joined, Turn, Wait, WaitShared
 from wengert.run.loops import Failure
 from wengert.run.threads.autotune import SpeculationTuner, functions_of
@@ -121,23 +120,6 @@ def _does_more(fiber: Fiber) -> bool:
     return len(fiber.frames) > 1 if fiber.asked is None else not isinstance(fiber.asked, Question)
 
 
-class Recorded(list[Node]):
-    """Roots whose nodes have been recorded and have not run."""
-
-    __slots__ = ("bound", "record")
-
-    def __init__(self, roots: Sequence[Node], of: RegionGraph) -> None:
-        super().__init__(roots)
-        self.record = of
-        # the schedule, once it has been looked for: a tuple of it, or of None where nothing runs together
-        self.bound: tuple[BoundSchedule | None] | None = None
-
-    def opens(self) -> list[Node]:
-        """The nodes whose values come from a `Do` that has not run."""
-        entries = [e for e in self.record.groups if e.signature is not None and e.signature.mode == EXTERNAL]
-        return [self.record.node(number) for e in entries for number in e.members.tolist()]
-
-
 class Owner(Protocol):
     """The evaluation whose values fibers wait for."""
 
@@ -151,13 +133,13 @@ class Owner(Protocol):
     failed: dict[Expression, Failure]
     opened: dict[int, Node]
 
-    def recorded(self, roots: Sequence[Expression]) -> Recorded:
+    def recorded(self, roots: Sequence[Expression]) -> Region:
         """The nodes below roots that have no value yet."""
 
-    def binds_in(self, nodes: Recorded) -> list[Node]:
+    def binds_in(self, nodes: Region) -> list[Node]:
         """The nodes whose values come from a `Do` that has not run."""
 
-    def values_of(self, nodes: Recorded, context: Context) -> Steps[None]:
+    def values_of(self, nodes: Region, context: Context) -> Steps[None]:
         """Compute roots below which nothing waits."""
 
     def same_as(self, first: Node, context: Context) -> Steps[Tape[Any, Any]]:

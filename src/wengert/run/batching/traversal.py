@@ -44,7 +44,7 @@ from wengert.run.batching.region import (
     GroupPart,
     Literals,
     Name,
-    RegionGraph,
+    Region,
     RowSource,
     Subgraph,
     form_of,
@@ -73,7 +73,7 @@ class KnownValues(Protocol):
     def __getitem__(self, x: Expression, /) -> Any: ...  # Any: data of every type
 
 
-def region_of(roots: Sequence[Node], known: KnownValues | None = None, before: int = 0) -> RegionGraph:
+def region_of(roots: Sequence[Node], known: KnownValues | None = None, before: int = 0) -> Region:
     """The nodes below `roots`; one that is `known` is a given value, and nothing below it is looked at.
 
     A node whose serial is not above `before` may be kept by somebody.
@@ -442,7 +442,7 @@ class _Groups:
             for of, numbers, values in subgraph.given:
                 self.given.setdefault(of, []).append((numbers + first, values))
 
-    def region(self) -> RegionGraph:
+    def region(self) -> Region:
         """The region, its nodes numbered by serial and none of them twice."""
         merged = merged_signatures(self.parts, self._all_literal)
         forms = {signature: parts[0].form for signature, parts in self.parts.items()}
@@ -478,9 +478,7 @@ class _Groups:
                     group.keep(new)
         groups.sort(key=lambda group: int(group.members[0]))
         complete, met = not self.subgraphs, self.met
-        return RegionGraph(
-            serials, groups, met.codes, order, ranks, met.nodes, complete, subgraphs=self.subgraphs
-        )
+        return Region(serials, groups, met.codes, order, ranks, met.nodes, complete, subgraphs=self.subgraphs)
 
     def _all_literal(self, signature: Signature, index: int) -> bool:
         """True if all nodes of a signature have literals at an operand."""
