@@ -730,6 +730,18 @@ def three_cells_of_several_results(w: Weights) -> Graph:
 
 
 @program
+def cells_of_which_a_result_is_a_constant(w: Weights) -> Graph:
+    a, b = w(3), w(3)
+    pair = wg.cell(lambda x: (wg.stop_gradient(wg.tanh(x) * a), x * b))
+
+    def graph(s: Step) -> Sequence[Layer]:
+        (c, x), (d, y), (e, z) = (pair(s.array(3) * b) for _ in range(3))
+        return [wg.square(c), x * y, d * e, z, e]
+
+    return graph
+
+
+@program
 def a_cell_that_gets_one_operand_twice(w: Weights) -> Graph:
     """Three deltas arrive at the operand: the order in which they are added up is told by the last bit."""
     a, table = w(6, 3), w(5, 3)

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 import wengert as wg
 from wengert.graph.order import below
 
+from .cells import EXECUTORS
 from .planned import same
 from .slopes import SETTINGS, array, penalty, weight
 
@@ -51,6 +52,45 @@ def test_calls_of_cells_are_differentiated_as_their_nodes() -> None:
         values = [layer.predict().run() for layer in wg.gradients(made, targets).layers]
         same(values, wg.gradients(wanted, targets).run(), 1e-12)
         same(values, wg.gradients(made, targets).run(), 1e-12)
+
+
+def test_a_part_that_no_delta_passes_is_a_constant() -> None:
+    """Derivatives by it, by others, and beside one another are those of its nodes, whoever runs them."""
+    scale, own = weight(3, seed=2), weight(3, seed=3)
+
+    def pair(x: Any) -> tuple[Any, Any]:  # Any: expressions
+        return wg.stop_gradient(wg.tanh(x) * scale), x * own
+
+    def loss(of: Callable[..., Any]) -> tuple[Any, ...]:  # Any: expressions
+        made = [of(array(0.5, 1.5, float(i)) * SHARED) for i in range(3)]
+        (a, b), (c, d), (e, f) = made
+        total = wg.sum(wg.square(a)) + wg.sum(b * d) + wg.sum(c * e * own) + wg.sum(f)
+        return total, a, b, c, e
+
+    for executor in [make() for make in EXECUTORS.values()]:
+        for _ in range(4):  # a plan comes later
+            total, *parts = loss(wg.cell(pair))
+            plain, *nodes = loss(pair)
+            assert [x.kind.trainable for x in parts] == [x.kind.trainable for x in nodes]
+            for some in ([], parts[:2], parts):
+                asked = [scale, own, SHARED, *some]
+                wanted = [scale, own, SHARED, *nodes[: len(some)]]
+                found = wg.gradients(total, asked).run(executor)
+                same(found, wg.gradients(plain, wanted).run(), 1e-12)
+
+
+def test_a_constant_part_becomes_a_variable_with_what_it_is_made_of() -> None:
+    x, own = wg.lift(array(0.5, 1.5, 2.0)), weight(3)
+
+    def pair(h: Any) -> tuple[Any, Any]:  # Any: expressions
+        return wg.exp(h), h * own
+
+    a, b = wg.cell(pair)(x)
+    assert not a.kind.trainable
+    for executor in EXECUTORS.values():
+        found = wg.gradients(wg.sum(a * a * b), [x, own]).run(executor())
+        c, d = pair(x)
+        same(found, wg.gradients(wg.sum(c * c * d), [x, own]).run(), 1e-12)
 
 
 def test_targets_may_be_calls_of_cells_and_parts_of_them() -> None:

@@ -117,7 +117,8 @@ class Rules:
     `batch` makes the same for many rows at once, as `Batch` says; without it they go one by one.
     `ragged` makes it for examples of unlike sizes, whose rows lie in one table, as `Ragged` says; the attributes that
     `sizes` names may differ between them.
-    No delta passes a `detached` result; one arrives at a `variable`, whatever is below it, and goes no further.
+    No delta passes a `detached` result; one arrives at a `variable`, whatever is below it, and goes no further. To what
+    is a `part` of its operand deltas come where `infer` says so, whatever else the operand has.
     An `external` node has no rules: a `Do` makes its tape.
 
     Rules that are `pure` promise to write into nothing that they are given, to keep none of it, and to depend on
@@ -132,6 +133,7 @@ class Rules:
     broadcasts: bool = False
     detached: bool = False
     variable: bool = False
+    part: bool = False
     external: bool = False
     batch: Rule | None = None
     ragged: Rule | None = None
@@ -298,6 +300,7 @@ class Signature:
         result = rules.infer(kinds, **options)
         begins = rules.external or rules.variable or bool(rules.updates)
         trainable = begins or (not rules.detached and any(k.trainable for k in kinds))
+        trainable = trainable and (not rules.part or result.trainable)
         self.kind = with_role(result, Role.LAYER if trainable else Role.CONSTANT)
         self.cls = layer_class(result) if operation.listed else CLASSES.get(result.column, CLASSES[None])
         if rules.external:

@@ -52,6 +52,7 @@ PART: Final = Operation(
         lambda kinds, *, index, of: of,
         lambda case, x, *, index, of: x[index],
         (lambda case, g, y, x, *, index, of: Parts({index: g}),),
+        part=True,
         pure=True,
     ),
 )

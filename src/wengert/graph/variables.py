@@ -16,7 +16,7 @@ from wengert.graph.kinds import Kind, Role, with_family, with_role
 from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operation import UNRESOLVED, Operation, Rules, Signature
 from wengert.graph.order import below
-from wengert.graph.template import CellSignature, Template
+from wengert.graph.template import PART, CellSignature, Template
 
 VARIABLE: Final = Operation(
     "variable",
@@ -86,7 +86,7 @@ class Substitution:
                 kinds[i] = _stated(kinds[i], new.kind)
         if all(x is y for x, y in zip(operands, node.operands, strict=True)):
             return node
-        signature = _of_kinds(signature, tuple(kinds))
+        signature = _part_of(signature, operands[0]) or _of_kinds(signature, tuple(kinds))
         kind = _stated(node.kind, signature.kind)
         return new_node(type(node), kind, signature, tuple(operands), node.code, node.offset)
 
@@ -119,6 +119,15 @@ def _stated(of: Kind, new: Kind) -> Kind:
     """A kind with the role of a new one, and with its shape and dtype where these were left open."""
     role = with_role(of, new.role)
     return role if of.known or not new.known else with_family(new, of.family)
+
+
+def _part_of(signature: Signature, whole: Any) -> Signature | None:  # Any: an operand
+    """The signature of a part of what a call of a cell gives; None for any other operation."""
+    if signature.operation is not PART or not isinstance(whole.signature, CellSignature):
+        return None
+    index = dict(signature.attributes)["index"]
+    of = whole.signature.template.results[index].kind
+    return PART.signature((whole.kind,), (("index", index), ("of", of)))
 
 
 def _of_kinds(signature: Signature, kinds: tuple[Kind, ...]) -> Signature:
