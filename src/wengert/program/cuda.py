@@ -8,16 +8,17 @@ Refuses to know: cupy and devices, and when a kernel is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from graphlib import TopologicalSorter
 from math import prod
 from typing import Any, Final
 
-from wengert.arrays import HOST, reductions
+from wengert.arrays import reductions
 from wengert.arrays.abstract import Sizes, is_open, sizes_for
 from wengert.arrays.cuda import HEAD, HELPERS, THREADS, TYPES, cuda_formula_of, cuda_type
-from wengert.program.fused import REDUCTIONS, FusedGroup, Fusing, Space, are_lines, fused, lines_of
+from wengert.program.fused import FusedGroup, Fusing, fused, reduced_space
 from wengert.program.loops import Dialect, Passes, body
 from wengert.program.matrices import as_matrices
 from wengert.program.program import Eqn, Program, Var
@@ -41,25 +42,9 @@ _WARP: Final = 32
 _MOST_BLOCKS: Final = 65535
 
 
-def _reduced(e: Eqn) -> Space | None:
-    """Shape and element type of the lines that an equation reduces to a number each, the axis kept."""
-    if e.function not in REDUCTIONS or not e.pure or not e.result.compact or type(e.arguments[0]) is not Var:
-        return None
-    x, result = e.arguments[0], e.result
-    if x.aval.form != "array" or x.dtype != result.dtype or cuda_type(x.dtype) not in ("float", "double"):
-        return None
-    if not _are_lines(x.shape, x.dtype) or result.shape != lines_of(x.shape):
-        return None
-    if e.function is HOST.sum_to:
-        return (x.shape, x.dtype)
-    return (x.shape, x.dtype) if e.options.get("axis") in (-1, x.ndim - 1) else None
-
-
-def _are_lines(shape: Sizes, dtype: Any) -> bool:  # Any: numpy's dtype
-    return are_lines(shape, dtype) and not is_open(shape[1:])
-
-
-CUDA: Final = Fusing(cuda_formula_of, _reduced, TYPES, exact=False)
+CUDA: Final = Fusing(
+    cuda_formula_of, partial(reduced_space, exact=False, type_of=cuda_type), TYPES, exact=False
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,32 +127,27 @@ class _Scheduling:
             if e.opaque:  # calls of users' functions stay in their order
                 self._waits[unit] |= {last} if last is not None else set()
                 last = unit
+        self._awaited = set[Unit]().union(*self._waits.values())
         self._names: dict[str, str] = {}  # of each kernel, by its text
 
     def steps(self) -> Iterator[Step]:
         """The launches and calls."""
-        after: dict[Unit, list[Unit]] = {}
-        for unit, those in self._waits.items():
-            for x in those:
-                after.setdefault(x, []).append(unit)
-        count = {unit: len(those) for unit, those in self._waits.items()}
-        ready = [unit for unit, n in count.items() if not n]
-        while ready:
-            turn = min(map(partial(self._turn, after), ready))
-            now = sorted((x for x in ready if self._turn(after, x) == turn), key=self._places.__getitem__)
+        sorter = TopologicalSorter(self._waits)
+        sorter.prepare()
+        ready: list[Unit] = []
+        while sorter.is_active():
+            ready += sorter.get_ready()
+            turn = min(map(self._turn, ready))
+            now = sorted((x for x in ready if self._turn(x) == turn), key=self._places.__getitem__)
             now = now if turn else now[:1]
             yield from self._launched(turn, now)
             ready = [x for x in ready if x not in now]
-            for unit in now:
-                for x in after.get(unit, ()):
-                    count[x] -= 1
-                    if not count[x]:
-                        ready.append(x)
+            sorter.done(*now)
 
-    def _turn(self, after: Mapping[Unit, Sequence[Unit]], unit: Unit) -> int:
+    def _turn(self, unit: Unit) -> int:
         if isinstance(unit, Eqn):
             return 1 if is_column_sum(unit) else 0
-        return 2 if not after.get(unit) and _is_flat(unit) else 0
+        return 2 if unit not in self._awaited and _is_flat(unit) else 0
 
     def _launched(self, turn: int, units: Sequence[Unit]) -> Iterator[Step]:
         if turn == 1:

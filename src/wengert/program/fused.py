@@ -12,17 +12,16 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from math import inf, prod
 from typing import Any, Final
 
 from wengert.arrays import HOST, reductions
 from wengert.arrays.abstract import Sizes, sizes_for
 from wengert.arrays.kernels import c_type, formula_of, kernel_of, literal_of
-from wengert.program.program import Argument, Eqn, Function, Program, Var, vars_in
+from wengert.program.program import Argument, Eqn, Function, Program, Var, in_order, vars_in
 
 __all__ = [
-    *("EXACT", "REDUCTIONS", "FusedGroup", "Fusing", "Space", "are_lines", "fused", "is_view", "lines_of"),
+    *("EXACT", "REDUCTIONS", "FusedGroup", "Fusing", "Space", "fused", "is_view"),
     *("operands_of", "reduced_space", "seconds_of"),
 ]
 
@@ -118,20 +117,25 @@ def space_of(e: Eqn, fusing: Fusing) -> Space | None:
     return (x.shape, dtype) if all(_is_operand(y, dtype, fusing) for y in operands_of(e, fusing)) else None
 
 
-def reduced_space(e: Eqn) -> Space | None:
-    """Shape and element type of the lines that an equation reduces to a number each; None of any other."""
+def reduced_space(
+    e: Eqn, exact: bool = True, type_of: Callable[[Any], str | None] = c_type
+) -> Space | None:  # Any: numpy's dtype
+    """Shape and element type of the lines that an equation reduces to a number each; None of any other.
+
+    `exact` as of `Fusing`; without, the axis is kept. `type_of` names element types in the dialect.
+    """
     if e.function not in REDUCTIONS or not e.pure or not e.result.compact or type(e.arguments[0]) is not Var:
         return None
     x, result = e.arguments[0], e.result
-    if x.aval.form != "array" or x.dtype != result.dtype or c_type(x.dtype) not in ("float", "double"):
+    if x.aval.form != "array" or x.dtype != result.dtype or type_of(x.dtype) not in ("float", "double"):
         return None
-    if not are_lines(x.shape, x.dtype):
+    if not are_lines(x.shape, x.dtype) or not (exact or result.shape == lines_of(x.shape)):
         return None
-    if e.function is HOST.sum_to:  # a matrix goes through BLAS
-        along = x.ndim > 2 and e.arguments[1] == result.shape == lines_of(x.shape)
-    else:
-        greatest = e.function == reductions.max_reduce
-        along = e.options.get("axis") in (-1, x.ndim - 1) and greatest == ("initial" in e.options)
+    if e.function is not HOST.sum_to:
+        greatest = not exact or (e.function == reductions.max_reduce) == ("initial" in e.options)
+        along = e.options.get("axis") in (-1, x.ndim - 1) and greatest
+    else:  # a matrix goes through BLAS
+        along = not exact or (x.ndim > 2 and e.arguments[1] == result.shape == lines_of(x.shape))
     return (x.shape, x.dtype) if along else None
 
 
@@ -335,19 +339,5 @@ class _Units:
     def ordered(self) -> list[Eqn]:
         """All equations, those of a unit in a row, each unit as early as its last member stood."""
         waits = {unit: self._units_before(unit) for unit in self.members}
-        after: dict[int, list[int]] = {}
-        for unit, those in waits.items():
-            for x in those:
-                after.setdefault(x, []).append(unit)
-        count = {unit: len(those) for unit, those in waits.items()}
-        ready = [(self.members[unit][-1], unit) for unit, n in count.items() if not n]
-        heapify(ready)
-        made: list[Eqn] = []
-        while ready:
-            _, unit = heappop(ready)
-            made += [self.eqns[i] for i in self.members[unit]]
-            for x in after.get(unit, ()):
-                count[x] -= 1
-                if not count[x]:
-                    heappush(ready, (self.members[x][-1], x))
-        return made
+        last = {unit: members[-1] for unit, members in self.members.items()}
+        return [self.eqns[i] for unit in in_order(waits, last) for i in self.members[unit]]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from heapq import heappop, heappush
 from types import CodeType
 from typing import Any, Final, Literal, NamedTuple
 
@@ -203,6 +205,23 @@ def mapped(function: Callable[[Argument], Argument], x: Argument) -> Argument:
     if isinstance(x, slice):
         return slice(*(mapped(function, part) for part in parts_of(x)))
     return tuple(mapped(function, part) for part in x) if isinstance(x, (tuple, list)) else function(x)
+
+
+def in_order(waits: Mapping[int, Iterable[int]], places: Mapping[int, int]) -> Iterator[int]:
+    """Units by number, each after those that it waits for, else by their places.
+
+    >>> [*in_order({0: [2], 1: [], 2: []}, {0: 10, 1: 30, 2: 20})]
+    [2, 0, 1]
+    """
+    sorter = TopologicalSorter(waits)
+    sorter.prepare()
+    ready: list[tuple[int, int]] = []
+    while sorter.is_active():
+        for unit in sorter.get_ready():
+            heappush(ready, (places[unit], unit))
+        _, unit = heappop(ready)
+        yield unit
+        sorter.done(unit)
 
 
 def at_rows(x: Argument, rows: RowTotals) -> Argument:

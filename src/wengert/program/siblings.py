@@ -13,8 +13,8 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
-from heapq import heapify, heappop, heappush
 from math import prod
+from operator import itemgetter
 from typing import Any, Final, Literal, NamedTuple
 
 from wengert.arrays import Generic0d, all_quiet, is_array, is_host_array
@@ -22,7 +22,7 @@ from wengert.arrays.abstract import Aval, sizes_for
 from wengert.arrays.agreement import agrees, bits_of, same_bits
 from wengert.arrays.stacked import FORMS, WHOLE, Case, Operand, branch, gathered, rows_of
 from wengert.program.build import Builder, Tracer
-from wengert.program.program import Argument, Eqn, Program, Values, Var, assign, now, vars_in
+from wengert.program.program import Argument, Eqn, Program, Values, Var, assign, in_order, now, vars_in
 
 _SHORT = 65_536  # bytes of a constant that are compared
 LEAST = 6  # siblings: fewer are not worth the calls that bring their values together
@@ -450,25 +450,16 @@ class _Stacking:
 
 
 def _in_order(units: Sequence[tuple[int, Sequence[Eqn]]]) -> list[Eqn]:
-    """All calls after those whose results they take, else as in the program; effects last."""
+    """All calls after those whose results they take, else as in the program; effects last.
+
+    There is no circle, as siblings are as deep as each other.
+    """
     maker = {call.result: i for i, (_, calls) in enumerate(units) for call in calls}
-    waits, frees = [0] * len(units), [list[int]() for _ in units]
-    for i, (_, calls) in enumerate(units):
-        needs = {maker[x] for call in calls for x in call.reads if x in maker} - {i}
-        waits[i] = len(needs)
-        for need in needs:
-            frees[need].append(i)
-    ready = [(at, i) for i, (at, _) in enumerate(units) if not waits[i]]
-    heapify(ready)
-    ordered: list[tuple[int, Sequence[Eqn]]] = []
-    while ready:
-        _, i = heappop(ready)
-        ordered.append(units[i])
-        for j in frees[i]:
-            waits[j] -= 1
-            if not waits[j]:
-                heappush(ready, (units[j][0], j))
-    assert len(ordered) == len(units), "siblings are as deep as each other"
-    effects = sorted((unit for unit in units), key=lambda unit: unit[0])
-    pure = [call for _, calls in ordered for call in calls if not call.effect]
+    waits = {
+        i: {maker[x] for call in calls for x in call.reads if x in maker} - {i}
+        for i, (_, calls) in enumerate(units)
+    }
+    ordered = in_order(waits, {i: at for i, (at, _) in enumerate(units)})
+    pure = [call for i in ordered for call in units[i][1] if not call.effect]
+    effects = sorted(units, key=itemgetter(0))
     return [*pure, *(call for _, calls in effects for call in calls if call.effect)]
