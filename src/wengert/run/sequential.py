@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
-from wengert.arrays import Namespace, Value, copied, is_array
+from wengert.arrays import Namespace, Value
 from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Remainder
 from wengert.control.machine import Bell
@@ -49,7 +49,7 @@ from wengert.run.own import (
     private,
 )
 from wengert.run.shards import Shard, bordered, of_shard
-from wengert.run.tapes import OwnTape, given, handed_over, nowhere
+from wengert.run.tapes import OwnTape, each_handed_over, given, handed_over, nowhere
 from wengert.site import user_position
 
 if TYPE_CHECKING:
@@ -454,16 +454,12 @@ def _gradients(
         if refs and not evaluation.tapes:
             _check_read(loss, refs, evaluation.values)
         found: list[Any] = []  # Any: deltas of every type
-        seen: set[int] = set()  # their identities
         for target in targets:
             at = evaluation.wanted if target in evaluation.wanted else evaluation.deltas
             value = yield from evaluation.evaluate(target, context)
             delta = at.get(target)
-            delta = zero_of(value) if delta is None else told(delta)
-            given_away = is_array(delta) and id(delta) in seen
-            found.append(copied(delta) if given_away else handed_over(delta, target.kind, evaluation.buffers))
-            seen.add(id(found[-1]))
-        return tuple(found)
+            found.append(zero_of(value) if delta is None else told(delta))
+        return tuple(each_handed_over(found, targets, evaluation.buffers))
 
 
 def _at(snapshot: int, work: Callable[[int], Steps[A]], _: int) -> Steps[A]:

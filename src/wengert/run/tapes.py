@@ -10,7 +10,7 @@ Refuses to know: the order of nodes, and what is computed between tapes.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from functools import partial
 from numbers import Real
 from typing import Any, Final
@@ -159,6 +159,19 @@ def handed_over(value: Value, of: Kind, buffers: Container[int]) -> Value:
     if column is Column.FLOAT:
         return Float32(value)
     return float(value) if column is Column.DOUBLE else value
+
+
+def each_handed_over(
+    values: Iterable[Value], of: Iterable[Expression], buffers: Container[int]
+) -> list[Value]:
+    """As `handed_over` for the data or deltas of several, each an object of its own."""
+    found: list[Value] = []
+    seen: set[int] = set()  # identities
+    for x, y in zip(values, of, strict=True):
+        again = id(x) in seen and is_array(x)
+        found.append(copied(x) if again else handed_over(x, y.kind, buffers))
+        seen |= {id(x), id(found[-1])}
+    return found
 
 
 def nowhere(delta: object) -> UnitContinuation[None]:

@@ -245,11 +245,23 @@ def traced_backward(
         slots = [slot for slot in found if slot in low.leaf and leaves[low.leaf[slot][0]] is x]
         if any(found[slot] is not totals.get(slot) for slot in slots):
             made.append((low.leaf[slots[0]][0], low.leaving(slots, found)))
-    p = simplified(Program(low.inputs, low.builder.eqns, bare(tuple(value for _, value in made))))
-    used = {*vars_in(p.outputs), *(x for e in p.eqns for x in e.reads)}
-    reads = [i for i, x in enumerate(p.inputs) if x in used]
-    p.inputs = [x for x in p.inputs if x in used]
-    return BackwardCase(segment_run.segment.make(p), reads, [at for at, _ in made])
+    outputs = bare(tuple(value for _, value in made))
+    return _case(low.inputs, low.builder.eqns, outputs, [at for at, _ in made], segment_run.segment.make)
+
+
+def _case(
+    given: Sequence[Argument],
+    eqns: Sequence[Eqn],
+    outputs: Sequence[Argument],
+    to: Sequence[int],
+    make: Callable[[Program], PlanProgram] = PlanProgram,
+) -> BackwardCase | None:
+    """The program of what is given that somebody reads; None where it reads anything else."""
+    p = simplified(Program([], eqns, outputs))
+    used = {*vars_in(tuple(p.outputs)), *(x for e in p.eqns for x in e.reads)} - {e.result for e in p.eqns}
+    at = {x: i for i, x in reversed([*enumerate(given)]) if isinstance(x, Var) and x in used}
+    p.inputs = [*at]
+    return None if len(at) < len(used) else BackwardCase(make(p), [*at.values()], to)
 
 
 def _together(indices: Sequence[int], *deltas: Value) -> Parts:
@@ -284,13 +296,7 @@ def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> Ba
     except Exception as failure:
         not_made(described("the way back through a cell", template.nodes), failure)
         return None
-    p = simplified(Program(everything, eqns, tuple(sent.values())))
-    used = {*vars_in(p.outputs), *(x for e in p.eqns for x in e.reads)} - {e.result for e in p.eqns}
-    at = {x: i for i, x in reversed([*enumerate(everything)]) if isinstance(x, Var) and x in used}
-    if len(at) < len(used):
-        return None  # it reads what forward does not keep
-    p.inputs = [*at]
-    return BackwardCase(PlanProgram(p), [*at.values()], [*sent])
+    return _case(everything, eqns, tuple(sent.values()), [*sent])
 
 
 class _LoweredCell(LoweredGraph):

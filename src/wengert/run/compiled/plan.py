@@ -14,7 +14,7 @@ from operator import is_, itemgetter
 from threading import Lock
 from typing import Any, Final
 
-from wengert.arrays import Value, all_quiet, copied, give_back, is_array
+from wengert.arrays import Value, all_quiet, give_back
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.stacked import rows_of
 from wengert.control import Run
@@ -32,7 +32,7 @@ from wengert.run.compiled.cache import Item
 from wengert.run.compiled.lowered import LoweredLoss, Updating
 from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.program import PlanProgram, not_made
-from wengert.run.tapes import handed_over
+from wengert.run.tapes import each_handed_over, handed_over
 
 _MAKING: Final = 1 << 20  # bytes of equations and text, as long as it is being made; it is done in some runs
 
@@ -227,15 +227,8 @@ class Bound:
 
     def gradients(self, snapshot: int) -> tuple[Value, ...]:
         """The delta of each target, each an object of its own."""
-        found: list[Value] = []
-        seen: set[int] = set()  # their identities
         data, deltas = self._outputs(snapshot)
-        read = _identities(data)
-        for x, delta in zip(self.targets, deltas, strict=True):
-            again = is_array(delta) and id(delta) in seen
-            found.append(copied(delta) if again else handed_over(delta, x.kind, read))
-            seen.add(id(found[-1]))
-        return tuple(found)
+        return tuple(each_handed_over(deltas, self.targets, _identities(data)))
 
     def _outputs(self, snapshot: int) -> tuple[list[Value], tuple[Value, ...]]:
         """The data of all weights, and the outputs of a program that changes nothing."""
@@ -264,7 +257,7 @@ class Bound:
         def change() -> Value:
             settle(run, value)
             commit(deltas, snapshot, value, _interrupt)
-            return self._answer(value, also, read)
+            return self._answer(root, value, also, read)
 
         return value, change
 
@@ -282,18 +275,13 @@ class Bound:
         trained: list[Expression] = [self.weights[i] for i in self.plan.places]
         return handed_over(value, root.kind, read), also, dict(zip(trained, deltas, strict=True)), read
 
-    def _answer(self, value: Value, also: Sequence[Value], read: Container[int]) -> Value:
+    def _answer(self, root: Expression, value: Value, also: Sequence[Value], read: Container[int]) -> Value:
         """The loss; with others beside it a tuple, in which each array is an object of its own."""
         if not also:
             return value
-        found, seen = [value], {id(value)}
         if len(also) == 1 and also[0] is not value:  # what nearly all ask for
             return value, handed_over(also[0], self.targets[0].kind, read)
-        for x, of in zip(also, self.targets, strict=True):
-            again = id(x) in seen and is_array(x)
-            seen.add(id(x))
-            found.append(copied(x) if again else handed_over(x, of.kind, read))
-        return tuple(found)
+        return tuple(each_handed_over((value, *also), (root, *self.targets), read))
 
     def _update(self, root: Expression, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
         """Forward, backward, steps and changes in one program."""
@@ -302,7 +290,7 @@ class Bound:
         def change() -> Value:
             settle(run, value)
             loss, *also = keep()  # their memory is no weight's: see `apart`
-            return self._answer(handed_over(loss, root.kind, ()), also, ())
+            return self._answer(root, handed_over(loss, root.kind, ()), also, ())
 
         return value, change
 
