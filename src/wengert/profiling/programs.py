@@ -132,8 +132,8 @@ class MeasuredProgram(TimedProgram):
         total, finding = self.total / 1e9, self.finding / 1e9
         return ProgramTimes(self.question, self.line, self.runs, total, finding, around, tuple(lines))
 
-    def give(self, frame: tuple[object, ...]) -> None:
-        super().give(frame)
+    def give(self, frame: tuple[object, ...], whole: bool = True) -> None:
+        super().give(frame, whole)
         if len(self._marks) >= 256:  # of runs: it takes longer than one of them
             self._sum()
 

@@ -252,7 +252,7 @@ class DeviceProgram(PlanProgram):
         """Nothing: buffers are the pool's."""
         return ()
 
-    def give(self, frame: tuple[Value, ...]) -> None:
+    def give(self, frame: tuple[Value, ...], whole: bool = True) -> None:
         """Nothing, as above."""
 
     def forget(self) -> None:

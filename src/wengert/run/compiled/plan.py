@@ -308,13 +308,13 @@ class Bound:
             inputs = (*inputs, *[home.data(self.cells, data, snapshot) for home in plan.homes])
         program = plan.program = plan.program.latest()
         try:
-            buffers = program.take()
+            frame = program.take()
             try:
                 with all_quiet():
-                    changing = program.run(inputs, buffers)
+                    changing = program.run(inputs, frame)
                     value = next(changing)
             except BaseException:
-                program.give(buffers)
+                program.give(frame, whole=False)
                 raise
         except DeviceError:  # no memory: the interpreter would need more
             raise
@@ -327,13 +327,13 @@ class Bound:
             stop.of = plan.fail()
             raise stop from failure
         plan.worked = True
-        return value, partial(self._change, changing, program, buffers, snapshot, version, moved, late)
+        return value, partial(self._change, changing, program, frame, snapshot, version, moved, late)
 
     def _change(
         self,
         changing: Generator[Value, list[Value], Changed],
         program: PlanProgram,
-        buffers: tuple[Value, ...],
+        frame: tuple[Value, ...],
         snapshot: int,
         version: int,
         moved: int,
@@ -345,7 +345,7 @@ class Bound:
         with all_quiet(), STORE.lock:
             if STORE.version != version:
                 changing.close()
-                program.give(buffers)
+                program.give(frame, whole=False)
                 raise Interrupted
             try:
                 STORE.changing = True
@@ -359,10 +359,10 @@ class Bound:
                     whole = [home.target(cells, not others, moved) for home in plan.whole]
                     made, changes = _sent(changing, [*own, *[arena.data for arena in whole]])
                     last = self._kept([*zip(changed, own, strict=True)], others, [*made[seen:]], whole)
-                program.carry_out(changes, [*last, *late])
+                program.carry_out(frame, changes, [*last, *late])
             finally:
                 STORE.changing = False
-        program.give(buffers)
+        program.give(frame)
         return made[:seen]
 
     def _in_place(self, changed: Sequence[Ref], moved: int) -> list[Value] | None:

@@ -109,8 +109,10 @@ class PlanProgram:
         """This program, or a faster one that does the same and has been made meanwhile."""
         return self
 
-    def carry_out(self, changes: Any, last: Iterable[Change]) -> None:  # Any: as `run` gives them
-        """Make the changes of a run, and then the last ones."""
+    def carry_out(
+        self, frame: tuple[Any, ...], changes: Any, last: Iterable[Change]
+    ) -> None:  # Any: as `take` and `run` give them
+        """Make the changes of a run with this frame, and then the last ones."""
         carry_out([*changes, *last])
 
     def take(self) -> tuple[Value, ...]:
@@ -120,8 +122,8 @@ class PlanProgram:
         except IndexError:
             return self._frame(0, 0, *(new_buffer(shape, dtype) for shape, dtype in self._forms))
 
-    def give(self, frame: tuple[Value, ...]) -> None:
-        """The frame is free again."""
+    def give(self, frame: tuple[Value, ...], whole: bool = True) -> None:
+        """The frame is free again, after a `whole` run or one that has ended early."""
         if len(self.free) < 2:  # more would only keep memory
             self.free.append(frame)
 

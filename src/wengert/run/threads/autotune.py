@@ -10,7 +10,7 @@ Refuses to know: the scheduler and the threads; the meaning of calls.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain, pairwise
@@ -198,22 +198,24 @@ class AutotunedProgram(PlanProgram):
     def __init__(self, pool: ThreadPool, terms: Terms, p: Program) -> None:
         self._program = p = simplified(p)
         self._pool = pool
-        self._changes = p.targets is not None
         self.choice = choice = Choice(terms)
         self._ways: tuple[PlanProgram, ...] = (PlanProgram(p),)  # the straight line, and then the tasks
         # as long as calls are timed; None later on
         self._timed: PlanProgram | None = TimedProgram(p, lambda marks: choice.timed(_differences(marks)))
 
     def take(self) -> tuple[Any, ...]:  # Any: a program, and buffers of its kind
-        """The program of this run, and its buffers."""
+        """The program of this run, its frame, and when it began."""
         at = self.choice.next(self._divide)  # here, where nothing has changed yet should it fail
         way = (self._timed if at is None else None) or self._ways[at or 0]
         self.source = way.source
-        return way, way.take()
+        return way, way.take(), perf_counter()
 
-    def give(self, frame: tuple[Any, ...]) -> None:  # Any: as in `take`
-        """Free the frame of a run."""
-        way, own = frame
+    def give(self, frame: tuple[Any, ...], whole: bool = True) -> None:  # Any: as in `take`
+        """Learn how long a whole run has taken, and free its frame."""
+        way, own, begun = frame
+        if whole and self.choice.way is None and way in self._ways:
+            self.choice.learn(self._ways.index(way), perf_counter() - begun)
+            self._settle()
         if self.chosen is None or way is self.chosen:
             way.give(own)
 
@@ -235,33 +237,17 @@ class AutotunedProgram(PlanProgram):
 
     def run(
         self, inputs: Sequence[Value], frame: tuple[Any, ...]
-    ) -> Any:  # Any: as in `take`; and `Program.run`
-        """The outputs, or a generator that asks for targets and then gives them."""
-        way, own = frame
-        if self._changes:
-            return self._asking(way, inputs, own)
-        begun = perf_counter()
-        outputs = way.run(inputs, own)
-        self._learn(way, perf_counter() - begun)
-        return outputs
+    ) -> Any:  # Any: as in `take`; and `PlanProgram.run`
+        """As `PlanProgram`, by the program of this run."""
+        way, own, _ = frame
+        return way.run(inputs, own)
 
-    def _asking(
-        self, way: PlanProgram, inputs: Sequence[Value], buffers: tuple[Any, ...]
-    ) -> Generator[Any, Any, tuple[Any, ...]]:  # Any: as in `take`
-        begun = perf_counter()
-        outputs, changes = yield from way.run(inputs, buffers)
-        return outputs, (way, begun, changes)
-
-    def carry_out(self, changes: Any, last: Iterable[Change]) -> None:  # Any: as `_asking` gives them
-        """As `Program`; the end of the run."""
-        way, begun, own = changes
-        way.carry_out(own, last)
-        self._learn(way, perf_counter() - begun)
-
-    def _learn(self, way: PlanProgram, seconds: float) -> None:
-        if self.choice.way is None and way in self._ways:
-            self.choice.learn(self._ways.index(way), seconds)
-            self._settle()
+    def carry_out(
+        self, frame: tuple[Any, ...], changes: Any, last: Iterable[Change]
+    ) -> None:  # Any: as in `take`; the way's own
+        """As `PlanProgram`."""
+        way, own, _ = frame
+        way.carry_out(own, changes, last)
 
     def _divide(self, costs: Sequence[float]) -> bool:
         p, pool, handoff = self._program, self._pool, self.choice.terms.handoff
@@ -309,8 +295,10 @@ class ScheduledProgram(PlanProgram):
         self._compile(text, [*lines, asking(text, p), end(text, p, f"({changed})")])
         self._pool, self._last = pool, last
 
-    def carry_out(self, changes: Sequence[list[Change]], last: Iterable[Change]) -> None:
-        """As `Program`, on several threads."""
+    def carry_out(
+        self, frame: tuple[Value, ...], changes: Sequence[list[Change]], last: Iterable[Change]
+    ) -> None:
+        """As `PlanProgram`, on several threads."""
         if len(changes) > 1:
             carry_out_by(partial(self._pool.run, schedule=self._last), changes, last)
         else:
