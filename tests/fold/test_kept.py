@@ -97,6 +97,15 @@ def test_a_bound_of_bytes_is_kept() -> None:
         td.KeptExpressions(-1)
 
 
+def test_two_compilers_share_what_they_keep_and_nothing_else() -> None:
+    square, negative = (td.Compiler.create(td.Scalar() >> td.Function(f)) for f in (wg.square, wg.negative))
+    kept, examples = td.KeptExpressions(2**20), [1.5, 2.5]
+    for _ in range(2):
+        for compiler, wanted in ((square, [2.25, 6.25]), (negative, [-1.5, -2.5])):
+            (column,) = compiler.build(examples, kept=kept).output_tensors
+            assert column.predict().run().tolist() == wanted
+
+
 def test_a_batch_that_comes_back_is_one_thing() -> None:
     kept, compiler = td.KeptExpressions(2**20), td.Compiler.create(network()[0])
     first, again, other = (compiler.build(xs, kept=kept) for xs in (EXAMPLES, EXAMPLES, EXAMPLES[::-1]))

@@ -455,7 +455,7 @@ class Compiler(Generic[E, O]):
         Raises BlockError for what is no list or tuple, BlockValueError for an empty one.
         """
         listed = [*self._listed(examples, batch_size)]
-        joined = None if kept is None else kept.batch(listed)
+        joined = None if kept is None else kept.batch(self._plan, listed)
         if joined is None:
             joined = self._joined(listed, seed, kept)
         outputs, tensors, labels = joined
@@ -476,7 +476,7 @@ class Compiler(Generic[E, O]):
         }
         labels = {name: [label for _, label in values] for name, values in metrics.items()}
         if kept is not None:
-            kept.keep_batch(examples, (outputs, tensors, labels), begun)
+            kept.keep_batch(self._plan, examples, (outputs, tensors, labels), begun)
         return outputs, tensors, labels
 
     def build_loom_inputs(self, examples: Iterable[E], batch_size: int | None = None) -> list[LoomInput]:
@@ -505,7 +505,7 @@ class Compiler(Generic[E, O]):
     ) -> Columns:
         """The columns of an example, Any: of every type; its metrics are added to those of the batch."""
         i, x = place
-        found = None if kept is None else kept.find(x)
+        found = None if kept is None else kept.find(self._plan, x)
         if found is None:
             example = Example({}, seeds(seed, i), place=place)
             if isinstance(x, LoomInput):
@@ -516,7 +516,7 @@ class Compiler(Generic[E, O]):
                 begun = 0 if kept is None else kept.begin()
                 found = self._built(x, example), example.kept or {}
                 if kept is not None and self._plan.waits is None and not example.draws:
-                    kept.keep(x, *found, begun)
+                    kept.keep(self._plan, x, *found, begun)
         columns, own = found
         for name, values in own.items():
             metrics.setdefault(name, []).extend(values)

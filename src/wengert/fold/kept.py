@@ -30,6 +30,7 @@ class KeptExpressions:
     Those of whole batches are kept, too, so that a batch which comes back is read as one thing; at most as many as
     there are examples, as batches of examples that are shuffled do not come back.
 
+    Several compilers may share it: what one has built of an example is nothing to the others.
     Examples must not change while they are kept. Nothing is thrown out for others: an epoch goes through all examples,
     so that whatever was thrown out would be the next to be asked for.
     >>> from wengert import fold as td
@@ -47,35 +48,35 @@ class KeptExpressions:
             )
         self._most = most
         self._bytes = 0
-        self._found: dict[int, tuple[object, Columns, Kept, int]] = {}  # and bytes
+        self._found: dict[tuple[int, int], tuple[object, Columns, Kept, int]] = {}  # and bytes
         self._batches: dict[tuple[int, ...], Joined] = {}
 
     def __len__(self) -> int:
         return len(self._found)
 
-    def find(self, x: object) -> tuple[Columns, Kept] | None:
-        """The columns and metrics of an example."""
-        found = self._found.get(id(x))  # its object is kept too, so that nothing else has that identity
+    def find(self, by: object, x: object) -> tuple[Columns, Kept] | None:
+        """The columns and metrics of an example, as the compiler's plan `by` has built them."""
+        found = self._found.get((id(by), id(x)))  # both are kept too, so that nothing else has that identity
         return None if found is None else found[1:3]
 
     def begin(self) -> int:
         """The state before an example is built, for `keep`."""
         return next_serial()
 
-    def keep(self, x: object, columns: Columns, metrics: Kept, begun: int) -> None:
+    def keep(self, by: object, x: object, columns: Columns, metrics: Kept, begun: int) -> None:
         """Keep an example that was built since `begin`, if there is room."""
         size = NODE_BYTES * (next_serial() - begun)
         if self._bytes + size <= self._most:
             self._bytes += size
-            self._found[id(x)] = x, columns, metrics, size
+            self._found[id(by), id(x)] = (by, x), columns, metrics, size
 
-    def batch(self, examples: Sequence[object]) -> Joined | None:
+    def batch(self, by: object, examples: Sequence[object]) -> Joined | None:
         """The batch of these examples, in this order."""
-        return self._batches.get(tuple(map(id, examples)))
+        return self._batches.get((id(by), *map(id, examples)))
 
-    def keep_batch(self, examples: Sequence[object], joined: Joined, begun: int) -> None:
+    def keep_batch(self, by: object, examples: Sequence[object], joined: Joined, begun: int) -> None:
         """Keep what was joined of examples since `begin`, if all of them are kept, and there is room."""
-        found = [self._found.get(id(x)) for x in examples]
+        found = [self._found.get((id(by), id(x))) for x in examples]
         sizes = [kept[3] for kept in found if kept is not None]
         if len(sizes) < len(found) or len(self._batches) >= len(self._found):
             return
@@ -84,4 +85,4 @@ class KeptExpressions:
         )  # nodes, and their numbers and a schedule
         if self._bytes + size <= self._most:
             self._bytes += size
-            self._batches[tuple(map(id, examples))] = joined
+            self._batches[id(by), *map(id, examples)] = joined
