@@ -340,8 +340,8 @@ class ProfiledBatches(Interpreter):
         found = self._pages.get((question, x.site))
         if found is None:
             page = self._record.batch(question, x.site)
-            schedules = ScheduleCache(source=page)
             loops = BatchLoops(self._record, ONE_THREAD, page)
+            schedules = ScheduleCache(loops, page)
             found = page, schedules, Interpreter(batching_engine(schedules, loops))
             self._pages[question, x.site] = found
         return found

@@ -153,7 +153,7 @@ def test_a_schedule_is_found_again_by_its_structure() -> None:
     tree = grown(chance, 8)
     for _ in range(3):
         model.loss([tree, tree]).predict().run(batched)
-    assert len(batched._library._schedules.items()) == 1
+    assert len(batched._schedules._schedules.items()) == 1
 
 
 def test_schedules_are_forgotten_before_they_fill_the_memory() -> None:  # S13
@@ -163,7 +163,7 @@ def test_schedules_are_forgotten_before_they_fill_the_memory() -> None:  # S13
     try:
         for n in range(2, 40):
             wg.gather(*(plus(w, w * float(i)) for i in range(n))).run(batched)
-            kept.append(len(batched._library._schedules.items()))
+            kept.append(len(batched._schedules._schedules.items()))
             assert cache.held() <= 30_000
     finally:
         run.set_cache_limit(before)
@@ -178,7 +178,7 @@ def test_structures_that_look_alike_at_a_glance_are_told_apart(monkeypatch: pyte
     for tree in [*several, *several]:
         loss = model.loss([tree])
         close([loss.predict().run(batched)], [loss.predict().run(sequential())])
-    assert len(batched._library._schedules.items()) == len({*map(str, map(shape, several))}) > 1
+    assert len(batched._schedules._schedules.items()) == len({*map(str, map(shape, several))}) > 1
 
 
 @pytest.mark.parametrize("seed", range(5))

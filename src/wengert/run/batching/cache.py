@@ -55,17 +55,25 @@ from wengert.run.tapes import handed_over
 _NODE: Final = 105  # bytes of a schedule for each node, and for each launch; measured
 _LAUNCH: Final = 1300
 _MOST_READERS: Final = 4  # operations, one after the other, on a stack of examples
+_WITHOUT: Final = ("gradients", "shard")  # questions whose answers no schedule that is kept gives
 _ROWS = (RowSource.OPERATION, RowSource.CELL, RowSource.RAGGED)
 
 
 # -- by structure -----------------------------------------------------------------------------------
 
 
-class ScheduleCache:
-    """All schedules of one executor, and its report."""
+class ScheduleCache(Plans):
+    """All schedules of one executor, and its report; of a root that ran before, an interpreter finds it like a plan."""
 
-    def __init__(self, lanes: Callable[[], Lanes] | None = None, source: Kernels | None = None) -> None:
+    def __init__(
+        self,
+        loops: Loops = ONE_THREAD,
+        source: Kernels | None = None,
+        lanes: Callable[[], Lanes] | None = None,
+    ) -> None:
+        super().__init__()
         self.report = Report()
+        self._loops = loops  # which commit
         self.source = Kernels() if source is None else source
         self._lanes = lanes  # makes those of a structure; None: one thread
         self._schedules: Cache[_Structure, _Cached] = Cache()
@@ -130,6 +138,59 @@ class ScheduleCache:
             line.apart = max(line.apart, apart[key])
             if group.form.source is RowSource.ALONE and count > 1:
                 self.report.alone(signature.operation.name, why_alone(signature), group.site, count)
+
+    # -- by identity --------------------------------------------------------------------------------
+
+    def find(
+        self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()
+    ) -> Any:  # Any: as `BoundSchedule`
+        """The schedule of `root`, if it has run before: its own for predictions, and one with a way back.
+
+        In the two rows stand in other orders, and a product of matrices has other bits then.
+        """
+        kept: Any = getattr(root, "_kept", None)  # Any: as others keep it
+        key: object = mode == "train"
+        if mode in _WITHOUT or targets:
+            return None
+        if kept is None and isinstance(root, Node) and (found := _stack_of(root)) is not None:
+            kept, key = getattr(found[0], "_kept", None), (found[1], key)
+        if kept is None or kept[0] is not self or not isinstance(kept[1], dict):
+            return super().find(root, mode)  # of a structure of which nothing runs together
+        bound = kept[1].get(key)
+        return None if bound is None else KeptRun(self._loops, *bound)
+
+    def answer(
+        self,
+        evaluation: Evaluation,
+        nodes: Sequence[Node],
+        mode: Mode,
+        targets: Sequence[Expression] = (),
+        making: Making = nullcontext,
+    ) -> Bound | None:
+        """The plan of a structure of which nothing runs together, as that of one chain; others have schedules."""
+        if mode in _WITHOUT or targets:
+            return None
+        alone = evaluation.alone(nodes)
+        return super().answer(evaluation, alone, mode) if alone else None
+
+    def keeps(self, root: Expression, mode: Mode, targets: Sequence[Expression]) -> bool:
+        """False: of values beside a loss nothing is kept."""
+        return False
+
+    def keep_like(self, root: Expression, other: Expression) -> None:
+        """Nothing, as above."""
+
+    def keep(self, root: Node, bound: BoundSchedule, place: Place) -> None:
+        """Have `root` remember its schedule, unless that would hold on to a node of it.
+
+        A stack that it is made of does, too: that of a batch which comes back has another root in each epoch.
+        """
+        back, found = bound.schedule.lost is None, _stack_of(root)
+        places: list[tuple[Node, object]] = [(root, back), *([(found[0], (found[1], back))] if found else [])]
+        for node, key in places if bound.keepable else ():
+            kept: Any = getattr(node, "_kept", None)  # Any: as in `find`
+            others = kept[1] if kept is not None and kept[0] is self and isinstance(kept[1], dict) else {}
+            node._kept = (self, {**others, key: (bound, place)})
 
 
 def number_as_read(graph: Region) -> None:
@@ -248,69 +309,7 @@ class _Structure:
         return all(map(equal, self.arrays, other.arrays))
 
 
-# -- by identity ------------------------------------------------------------------------------------
-
-
-_WITHOUT: Final = ("gradients", "shard")  # questions whose answers no schedule that is kept gives
-
-
-class KeptSchedules(Plans):
-    """The schedules that expressions remember, where an interpreter asks for plans."""
-
-    def __init__(self, loops: Loops = ONE_THREAD) -> None:
-        super().__init__()
-        self._loops = loops  # which commit
-
-    def find(
-        self, root: Expression, mode: Mode, targets: Sequence[Expression] = ()
-    ) -> Any:  # Any: as `BoundSchedule`
-        """The schedule of `root`, if it has run before: its own for predictions, and one with a way back.
-
-        In the two rows stand in other orders, and a product of matrices has other bits then.
-        """
-        kept: Any = getattr(root, "_kept", None)  # Any: as others keep it
-        key: object = mode == "train"
-        if mode in _WITHOUT or targets:
-            return None
-        if kept is None and isinstance(root, Node) and (found := _stack_of(root)) is not None:
-            kept, key = getattr(found[0], "_kept", None), (found[1], key)
-        if kept is None or kept[0] is not self or not isinstance(kept[1], dict):
-            return super().find(root, mode)  # of a structure of which nothing runs together
-        bound = kept[1].get(key)
-        return None if bound is None else KeptRun(self._loops, *bound)
-
-    def answer(
-        self,
-        evaluation: Evaluation,
-        nodes: Sequence[Node],
-        mode: Mode,
-        targets: Sequence[Expression] = (),
-        making: Making = nullcontext,
-    ) -> Bound | None:
-        """The plan of a structure of which nothing runs together, as that of one chain; others have schedules."""
-        if mode in _WITHOUT or targets:
-            return None
-        alone = evaluation.alone(nodes)
-        return super().answer(evaluation, alone, mode) if alone else None
-
-    def keeps(self, root: Expression, mode: Mode, targets: Sequence[Expression]) -> bool:
-        """False: of values beside a loss nothing is kept."""
-        return False
-
-    def keep_like(self, root: Expression, other: Expression) -> None:
-        """Nothing, as above."""
-
-    def keep(self, root: Node, bound: BoundSchedule, place: Place) -> None:
-        """Have `root` remember its schedule, unless that would hold on to a node of it.
-
-        A stack that it is made of does, too: that of a batch which comes back has another root in each epoch.
-        """
-        back, found = bound.schedule.lost is None, _stack_of(root)
-        places: list[tuple[Node, object]] = [(root, back), *([(found[0], (found[1], back))] if found else [])]
-        for node, key in places if bound.keepable else ():
-            kept: Any = getattr(node, "_kept", None)  # Any: as in `find`
-            others = kept[1] if kept is not None and kept[0] is self and isinstance(kept[1], dict) else {}
-            node._kept = (self, {**others, key: (bound, place)})
+# -- an expression that runs again ------------------------------------------------------------------
 
 
 def _stack_of(root: Node) -> tuple[Node, tuple[Signature, ...]] | None:

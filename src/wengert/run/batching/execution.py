@@ -15,7 +15,7 @@ from functools import partial, reduce
 from itertools import chain
 from operator import add, itemgetter
 from time import perf_counter
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from wengert.arrays import FLOAT32, Value, copied, is_array, is_out_of_memory, without_memory
 from wengert.arrays.places import Places
@@ -29,13 +29,15 @@ from wengert.graph.template import CellSignature, Parts
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.batching.kernel import BatchedKernel, Workspace, batched_kernel
-from wengert.run.batching.lanes import Each, Lanes, Pass, one_by_one
+from wengert.run.batching.lanes import Lanes, Pass
 from wengert.run.batching.ragged import JoinedExamples, in_rows
 from wengert.run.batching.region import Group, GroupForm, Region, RowSource, why_alone
 from wengert.run.batching.report import Line, Report
 from wengert.run.batching.schedule import Launch, Place, Read, Schedule, Table
 from wengert.run.loops import Failure, Values, backward, forward, total
+from wengert.run.threads.loops import is_foreign
 
+A = TypeVar("A")
 _launched = itemgetter(0)
 Direction = Literal["forward", "backward"]
 
@@ -141,12 +143,12 @@ class BoundSchedule:
                     line.add(step)
         self.source.ran(self, part, seconds, total)
 
-    def each(self, step: Launch) -> Each:
-        """How rows are called that no kernel computes."""
+    def each(self, step: Launch, call: Callable[[int], A]) -> list[A]:
+        """The results of a call for each row of a launch that no kernel computes."""
         signature = self.bindings[step.group].signature
-        if self._lanes is None or signature is None or step.alone:
-            return one_by_one
-        return self._lanes.each(signature)
+        if self._lanes is None or step.alone or signature is None or not is_foreign(signature):
+            return [call(row) for row in range(step.width)]
+        return self._lanes.each(call, step.width)
 
     @property
     def keepable(self) -> bool:
@@ -342,17 +344,15 @@ class BatchRun:
             self.tables[number] = [None] * of.rows if of.loose else made
         return self.tables[number]
 
-    def _write(self, step: Launch, at: Place, result: Value) -> None:
-        if self._forms[at[0]].own:
-            self.tables[at[0]] = result
+    def _write(self, step: Launch, at: Place, rows: Sequence[Value]) -> None:
+        """Put the rows of a result where they lie, or have their array be the table."""
+        (number, first), of = at, self._forms[at[0]]
+        if of.own and is_array(rows):
+            self.tables[number] = rows
+        elif of.loose or is_array(rows):
+            self._table(number)[first : first + step.width] = rows
         else:
-            self._put(step, at, result)
-
-    def _put(self, step: Launch, at: Place, rows: Sequence[Value]) -> None:
-        table, first = self._table(at[0]), at[1]
-        if self._forms[at[0]].loose or is_array(rows):
-            table[first : first + step.width] = rows
-        else:
+            table = self._table(number)
             for row, x in enumerate(rows, first):
                 table[row] = x
 
@@ -361,13 +361,13 @@ class BatchRun:
         if binding.form.source is RowSource.GIVEN:
             given = binding.given[step.start : step.stop]
             found = [self._values[x] if isinstance(x, Expression) else x for x in given]
-            self._put(step, step.writes[0], found)
+            self._write(step, step.writes[0], found)
             return
-        places, each = rows_read(step, binding), self.bound.each(step)
-        done = each(lambda row: self._computed(step, binding, row, places), step.width)
+        places = rows_read(step, binding)
+        done = self.bound.each(step, lambda row: self._computed(step, binding, row, places))
         values = [row.value for row in done]
         for part, at in enumerate(step.writes):
-            self._put(step, at, [x[part] for x in values] if binding.several else values)
+            self._write(step, at, [x[part] for x in values] if binding.several else values)
         if self._keeps:
             self._kept[number] = done, places
 
@@ -402,7 +402,7 @@ class BatchRun:
         weights = {i: self._values[weight] for i, weight in binding.weights}
         joined = JoinedExamples(members, operands, weights)
         for at, result in zip(step.writes, joined.forward(self._keeps), strict=True):
-            self._put(step, at, result)
+            self._write(step, at, result)
         if self._keeps:
             self._kept[number] = joined, places
 
@@ -551,7 +551,7 @@ class BatchRun:
                     found[part] = d
             return done[row].sent(Parts(found) if binding.several else found[0]) if found else {}
 
-        for row, deltas in reversed([*enumerate(self.bound.each(step)(sent, step.width))]):
+        for row, deltas in reversed([*enumerate(self.bound.each(step, sent))]):
             for i, delta in deltas.items():
                 if i in weights:
                     self._sent.append((number, weights[i], delta))

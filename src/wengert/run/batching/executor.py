@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from wengert.arrays import Value, all_quiet, keep_workspaces
 from wengert.arrays.places import argsort, places
@@ -23,7 +23,7 @@ from wengert.errors import raise_all
 from wengert.graph.node import Expression, Node
 from wengert.graph.order import below_all
 from wengert.graph.template import PART
-from wengert.run.batching.cache import KeptSchedules, ScheduleCache
+from wengert.run.batching.cache import ScheduleCache
 from wengert.run.batching.execution import BatchRun, BoundSchedule
 from wengert.run.batching.lanes import Lanes
 from wengert.run.batching.region import Region
@@ -41,6 +41,7 @@ from wengert.run.threads.autotune import SpeculationTuner
 from wengert.run.threads.loops import ThreadedLoops
 from wengert.run.threads.pool import ThreadPool, checked_threads
 
+A = TypeVar("A")
 serial = attrgetter("serial")
 
 
@@ -152,21 +153,15 @@ class Batching(Evaluation):
     in_order = False
 
     def __init__(
-        self,
-        schedules: ScheduleCache,
-        kept: KeptSchedules,
-        waves: Waves | None,
-        snapshot: int,
-        loops: Loops = ONE_THREAD,
+        self, schedules: ScheduleCache, waves: Waves | None, snapshot: int, loops: Loops = ONE_THREAD
     ) -> None:
         super().__init__(snapshot, loops)
-        self.begins(schedules, kept, waves)
+        self.begins(schedules, waves)
 
-    def begins(self, schedules: ScheduleCache, kept: KeptSchedules, waves: Waves | None) -> None:
+    def begins(self, schedules: ScheduleCache, waves: Waves | None) -> None:
         """`waves`: fibers that can go on do so together."""
         self.schedules = schedules
         self.before = schedules.latest
-        self.kept = kept
         self.timeline: list[BatchRun | Node] = []
         self.order = Order(self.timeline)
         self.known = Known(self.values)
@@ -318,7 +313,7 @@ class Batching(Evaluation):
         if not self.timeline and not self.wanted and len(nodes) == 1:
             place = batch.place(nodes[0])
             assert place is not None, "a root is in its own batch"
-            self.kept.keep(nodes[0], bound, place)
+            self.schedules.keep(nodes[0], bound, place)
         self.timeline.append(batch)
         self.known.add(batch)
         return True
@@ -416,11 +411,8 @@ def batching_engine(
     schedules: ScheduleCache, loops: Loops = ONE_THREAD, waves: Waves | None = None
 ) -> Engine:
     """The parts of an executor that batches."""
-    kept = KeptSchedules(loops)
-    evaluations = partial(Batching, schedules, kept, waves)
-    return Engine(
-        kept, loops=loops, evaluations=evaluations, of_run=partial(_RunsBatching, schedules, kept, waves)
-    )
+    made, of_run = partial(Batching, schedules, waves), partial(_RunsBatching, schedules, waves)
+    return Engine(schedules, loops=loops, evaluations=made, of_run=of_run)
 
 
 class Batched(Interpreter):
@@ -445,42 +437,40 @@ class Batched(Interpreter):
         self.threads = pool.threads
         loops: Loops = ThreadedLoops(pool) if pool.threads > 1 else ONE_THREAD
         lanes = partial(Lanes, pool) if pool.threads > 1 else None
-        self._library = ScheduleCache(lanes)
+        self._schedules = ScheduleCache(loops, lanes=lanes)
         self._waves = Waves(pool, SpeculationTuner()) if pool.threads > 1 else None
-        super().__init__(batching_engine(self._library, loops, self._waves))
+        super().__init__(batching_engine(self._schedules, loops, self._waves))
         keep_workspaces()
 
     @property
     def report(self) -> Report:
         """The report of all runs so far."""
-        return self._library.report
+        return self._schedules.report
 
     # Any in the answers: an expression's Data is known to its own type, not here
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """As `Sequential`."""
         own, steps = context.environment, super().forward(expression, context)
-        alone = self._waves is not None and isinstance(own, RunsOwn) and not own.trains
-        return in_turn(steps) if alone else steps
+        return self._in_turn(steps) if isinstance(own, RunsOwn) and not own.trains else steps
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        steps = super().train(loss, context)
-        return steps if self._waves is None else in_turn(steps)
+        return self._in_turn(super().train(loss, context))
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        steps = super().gradients(loss, wrt, context)
-        return steps if self._waves is None else in_turn(steps)
+        return self._in_turn(super().gradients(loss, wrt, context))
 
     def resolved(self, expression: object, context: Context, /) -> Steps[Choice]:
         """As `Sequential`."""
-        steps = super().resolved(expression, context)
-        return steps if self._waves is None else in_turn(steps)
+        return self._in_turn(super().resolved(expression, context))
 
     def shards(self, losses: object, back: bool, context: Context, /) -> Steps[list[Shard]]:
         """As `Sequential`."""
-        steps = super().shards(losses, back, context)
+        return self._in_turn(super().shards(losses, back, context))
+
+    def _in_turn(self, steps: Steps[A]) -> Steps[A]:
         return steps if self._waves is None else in_turn(steps)
 
     def gather(self, parts: Sequence[Do[Any]], context: Context, /) -> Steps[tuple[Any, ...]] | None:
@@ -492,8 +482,6 @@ class Batched(Interpreter):
 class _RunsBatching(Batching, RunsOwn):
     """The evaluation of a run that is more than one question."""
 
-    def __init__(
-        self, library: ScheduleCache, kept: KeptSchedules, waves: Waves | None, run: Run, engine: Engine
-    ) -> None:
+    def __init__(self, schedules: ScheduleCache, waves: Waves | None, run: Run, engine: Engine) -> None:
         RunsOwn.__init__(self, run, engine.loops)
-        self.begins(library, kept, waves)
+        self.begins(schedules, waves)

@@ -10,13 +10,11 @@ Refuses to know: what a launch computes, and the threads.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 from wengert.arrays.pools import called_on_one_blas_thread
-from wengert.graph.operation import Signature
 from wengert.run.batching.region import Region, RowSource
 from wengert.run.batching.schedule import Launch, Schedule
 from wengert.run.threads.autotune import TERMS, Choice, Terms
@@ -26,17 +24,6 @@ from wengert.run.threads.pool import ONE_TASK, Spawned, TaskSchedule, ThreadPool
 A = TypeVar("A")
 Launching: TypeAlias = Callable[[int], None]  # runs the launch with a number
 _GIVEN = -1  # stands for the table of all values from outside
-
-
-class Each(Protocol):
-    """Calls a function for each number below `count`, perhaps on several threads."""
-
-    def __call__(self, call: Callable[[int], A], count: int, /) -> list[A]: ...
-
-
-def one_by_one(call: Callable[[int], A], count: int) -> list[A]:
-    """One call after the other."""
-    return [call(i) for i in range(count)]
 
 
 def forward_uses(step: Launch, given: bool) -> Uses:
@@ -117,12 +104,17 @@ class Lanes:
 
     def __init__(self, pool: ThreadPool) -> None:
         self._pool = pool
-        self._each: Each = _OnPool(pool)
         self._made: dict[tuple[tuple[bool, ...], tuple[bool, ...]], tuple[Pass, Pass]] = {}
 
-    def each(self, signature: Signature) -> Each:
-        """How the rows of an operation are called, where that is one by one."""
-        return self._each if is_foreign(signature) else one_by_one
+    def each(self, call: Callable[[int], A], count: int) -> list[A]:
+        """The results of a call for each row, by rules of users, which may take any time."""
+        found: dict[int, A] = {}
+
+        def work(i: int) -> None:
+            found[i] = call(i)
+
+        self._pool.run([lambda: Spawned(partial(work, i) for i in range(count))], ONE_TASK)
+        return [found[i] for i in range(count)]
 
     def passes(self, of: Schedule, graph: Region) -> tuple[Pass, Pass]:
         """Forward and backward."""
@@ -133,19 +125,3 @@ class Lanes:
             forth, back = (Pass(of, backward, foreign, given, self._pool) for backward in (False, True))
             found = self._made[foreign, given] = forth, back
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class _OnPool:
-    """Calls for rows, which rules of users compute: they may take any time."""
-
-    pool: ThreadPool
-
-    def __call__(self, call: Callable[[int], A], count: int, /) -> list[A]:
-        found: dict[int, A] = {}
-
-        def work(i: int) -> None:
-            found[i] = call(i)
-
-        self.pool.run([lambda: Spawned(partial(work, i) for i in range(count))], ONE_TASK)
-        return [found[i] for i in range(count)]
