@@ -415,15 +415,15 @@ class BatchRun:
 
         A weight may be given as a row, too.
         """
-        bound, schedule = self.bound, self.bound.schedule
+        bound = self.bound
         begun = bound.source.clock()
         self._seconds = [0.0] * len(self._steps)
         self._deltas = [_zeros(of) for of in self._forms]
         for place, delta in seeds:
             self._add(place, delta)
-        for at, waiting in schedule.waiting.items():
+        for at, (count, _) in self.bound.schedule.waiting.items():
             of = self._forms[at[0]].kind
-            self._waiting[at] = filled(waiting.rows, of.shape or (), of.dtype, of.device)
+            self._waiting[at] = filled(count, of.shape or (), of.dtype, of.device)
         if bound.passes is None:
             for number in range(len(self._steps) - 1, -1, -1):
                 self._send_back(number, check)
@@ -446,7 +446,7 @@ class BatchRun:
         for at in step.writes:
             late = self._waiting.pop(at, None)
             if late is not None and at in self._reached:
-                add_runs(self._deltas[at[0]], self.bound.schedule.waiting[at].runs, late)
+                add_runs(self._deltas[at[0]], self.bound.schedule.waiting[at][1], late)
         if source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
             return
         if self._reached.isdisjoint(step.writes):

@@ -42,7 +42,7 @@ from wengert.lazy import dense
 from wengert.program.build import NoProgram, bare
 from wengert.program.derive import LoweredGraph, aval_of_kind, leaving
 from wengert.program.emit import Kernel
-from wengert.program.program import Argument, Eqn, Var
+from wengert.program.program import Argument, Var
 from wengert.program.simplify import assembled, for_any_rows, needed
 
 _FEW_BYTES: Final = 4096  # of literals that are compared by what is in them
@@ -192,22 +192,29 @@ class JoinedProgram:
         self._avals = [aval_of_kind(x.kind) for x in results]
         self._eqns = for_any_rows(graph.eqns)
         trains = tuple([x.kind.trainable and x.kind.column is not Column.MASK for x in results])
-        back = self._lowered(trains)
-        self._kept = [*back.reads]
-        self._train = Kernel(graph.inputs, self._eqns, (), [*graph.results, *self._kept], {})
-        self._backward = {trains: (back, back.kernel(self._kept))}
+        self._kept: list[Var] | None = None
+        self._backward = {trains: self._derived(trains)}
+        self._train = Kernel(graph.inputs, self._eqns, (), [*graph.results, *(self._kept or ())], {})
 
     @cached_property
     def _predict(self) -> Kernel:
         return Kernel(self._graph.inputs, self._eqns, (), self._graph.results, {})
 
-    def _lowered(self, pattern: Sequence[bool]) -> _Backward:
-        """The equations from deltas of some results."""
+    def _derived(self, pattern: Sequence[bool]) -> tuple[Kernel, Sequence[Argument], list[Var]]:
+        """The function of what is kept and of deltas of some results; what it sends to operands, made of its values."""
         arriving, builder, deltas = self._graph.backward(
             {i: self._avals[i] for i, given in enumerate(pattern) if given}
         )
         sent = tuple([bare(leaving(builder, x)) for x in deltas[: len(self.operands)]])
-        return _Backward(arriving, for_any_rows(assembled(builder.eqns, sent)), sent)
+        wanted = [*dict.fromkeys(x for x in sent if isinstance(x, Var))]
+        eqns = needed(for_any_rows(assembled(builder.eqns, sent)), tuple(wanted))
+        made = {*arriving, *(e.result for e in eqns)}
+        read = dict.fromkeys(x for x in (*(x for e in eqns for x in e.reads), *wanted) if x not in made)
+        if self._kept is None:
+            self._kept = [*read]
+        if not read.keys() <= {*self._kept}:
+            raise NoProgram("backward needs what forward does not keep")
+        return Kernel([*self._kept, *arriving], eqns, (), wanted, {}), sent, wanted
 
     def fits(self, batch: BatchRows) -> bool:
         """False if other tables of a batch have equally many rows."""
@@ -228,30 +235,11 @@ class JoinedProgram:
         """The deltas of operands; None where there is none."""
         pattern = tuple([x is not None for x in deltas])
         if pattern not in self._backward:
-            back = self._lowered(pattern)
-            self._backward[pattern] = back, back.kernel(self._kept)
-        back, kernel = self._backward[pattern]
+            self._backward[pattern] = self._derived(pattern)
+        kernel, sent, wanted = self._backward[pattern]
         found = _called(kernel, batch, [*kept, *(x for x in deltas if x is not None)])
-        values = dict(zip(back.wanted, found, strict=True))
-        return [values[x] if isinstance(x, Var) else x for x in back.sent]
-
-
-class _Backward:
-    """Equations from the deltas that arrive to those that are `sent` to operands."""
-
-    def __init__(self, arriving: Sequence[Var], eqns: Sequence[Eqn], sent: Sequence[Argument]) -> None:
-        self.sent = sent
-        self.wanted = [*dict.fromkeys(x for x in sent if isinstance(x, Var))]
-        self._arriving, self._eqns = arriving, needed(eqns, tuple(self.wanted))
-        made = {*arriving, *(e.result for e in self._eqns)}
-        read = (*(x for e in self._eqns for x in e.reads), *self.wanted)
-        self.reads = dict.fromkeys(x for x in read if x not in made)  # what forward has to keep
-
-    def kernel(self, kept: Sequence[Var]) -> Kernel:
-        """The function of what is kept, and of the deltas that arrive."""
-        if not self.reads.keys() <= {*kept}:
-            raise NoProgram("backward needs what forward does not keep")
-        return Kernel([*kept, *self._arriving], self._eqns, (), self.wanted, {})
+        values = dict(zip(wanted, found, strict=True))
+        return [values[x] if isinstance(x, Var) else x for x in sent]
 
 
 def _called(kernel: Kernel, batch: BatchRows, given: Sequence[Value]) -> tuple[Value, ...]:

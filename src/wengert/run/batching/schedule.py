@@ -97,14 +97,6 @@ class Table:
 
 
 @dataclass(slots=True)
-class Waiting:
-    """The deltas that all readers of one launch have for its rows: how many, and how they are summed."""
-
-    rows: int
-    runs: Runs
-
-
-@dataclass(slots=True)
 class Schedule:
     """All launches of a structure, and where each result lies; nothing in it belongs to one expression."""
 
@@ -118,7 +110,8 @@ class Schedule:
     lost: Flags | None = (
         None  # of each node, whether others use its rows in the end; None: there is a way back
     )
-    waiting: dict[Place, Waiting] = field(default_factory=dict)  # deltas that are summed once, by write
+    # by write, the deltas of all its readers that are summed once: how many, and how
+    waiting: dict[Place, tuple[int, Runs]] = field(default_factory=dict)
 
     def write_of(self, place: Place) -> Place:
         """Table and first row of the launch that brought a row."""
@@ -368,7 +361,7 @@ def _plan_scatters(
     trainable: Places,
     firsts: Sequence[Place],
     tables: Sequence[Table],
-) -> dict[Place, Waiting]:
+) -> dict[Place, tuple[int, Runs]]:
     """Plan how the deltas of all gathers are scattered, and write it into what reads them; those that wait.
 
     `trainable`: of each output, whether it wants deltas; `firsts`: its table, and its first row there.
@@ -408,7 +401,7 @@ def _plan_scatters(
 
 def _plan_waiting(
     gathers: _Gathers, reads: Sequence[Read], elements: Places, firsts: Sequence[Place]
-) -> dict[Place, Waiting]:
+) -> dict[Place, tuple[int, Runs]]:
     """Have the deltas of rows that several gathers repeat wait until all have come; `elements` are those of gathers
     that repeat rows.
     """
@@ -419,14 +412,14 @@ def _plan_waiting(
     often = (readers >= _SEVERAL) & (counted(outputs, size) >= 2 * different)
     late = often[outputs]
     elements, outputs, of = elements[late], outputs[late], of[late]
-    found: dict[Place, Waiting] = {}
+    found: dict[Place, tuple[int, Runs]] = {}
     order = argsort(outputs)
     starts = starts_of_runs(outputs[order])
     parts: dict[int, list[tuple[Place, Places, int]]] = {}
     for start, count in zip(starts.tolist(), lengths(starts, len(order)).tolist(), strict=True):
         those = order[start : start + count]
         write = firsts[int(outputs[those[0]])]
-        found[write] = Waiting(count, runs_of(gathers.rows[elements[those]]))
+        found[write] = count, runs_of(gathers.rows[elements[those]])
         each = starts_of_runs(of[those])
         for begin, many in zip(each.tolist(), lengths(each, count).tolist(), strict=True):
             gather = int(of[those[begin]])
