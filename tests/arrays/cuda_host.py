@@ -46,6 +46,7 @@ static void wait(int kind) {
   threadIdx.x = me;
 }
 static void __syncthreads() { wait(1); }
+static void __syncwarp() { wait(4); }
 template <class T> static T __shfl_down_sync(unsigned, T x, int d) {
   const unsigned me = threadIdx.x;
   memcpy(slots[me], &x, sizeof x);
