@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.often import DAILY, LEAST, MOST, PROFILES, examples, few, left_out, ring_of
+from tests.often import LEAST, MOST, PROFILES, WHOLE, examples, few, left_out, ring_of
 
 
 def cases(name: str, count: int) -> list[Any]:  # Any: of an item of pytest the name is enough
@@ -31,10 +31,10 @@ def test_a_ring_has_its_profile(marks: str, ring: str) -> None:
 
 
 def test_as_many_examples_as_the_ring_asks_for() -> None:
-    share = settings.default.max_examples / DAILY if settings.default else 1.0
+    share = settings.default.max_examples / WHOLE if settings.default else 1.0
     assert examples(100).max_examples == round(100 * share)
     assert examples(1).max_examples == max(LEAST, round(share))
-    assert PROFILES["fast"] < DAILY < PROFILES["nightly"]
+    assert PROFILES["fast"] < PROFILES["daily"] <= WHOLE < PROFILES["nightly"]
 
 
 @given(st.integers(1, 60))

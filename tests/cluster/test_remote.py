@@ -193,7 +193,7 @@ def pairs(sent: list[At]) -> list[tuple[tuple[At, Fault], tuple[At, Fault]]]:
 def test_whatever_becomes_of_two_messages_the_step_is_the_same(sent: list[At]) -> None:
     expected = here(1)
     for n, (one, two) in enumerate(pairs(sent)):
-        if n % 4 == 0:
+        if n % 11 == 0:  # a number that shares no factor with the kinds of faults
             assert there(1, dict([one, two])) == expected, (one, two)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mypy_plugin.checking import configured, library_cache, project, said, written
+from tests.mypy_plugin.checking import cache_for, configured, project, said, written
 from wengert.plugins.layers import REFUSED
 from wengert_mypy.merging import UNDECIDED
 
@@ -49,7 +49,7 @@ def test_what_no_part_decides_is_what_the_run_refuses() -> None:
 def test_merged_classes_cross_modules_and_come_back_from_the_cache(tmp_path: Path) -> None:
     text = configured(tmp_path).read_text(encoding="utf-8")
     written(tmp_path, {"parts.py": PARTS, "uses.py": USES})
-    cache = str(library_cache(tmp_path.parent, text))
+    cache = str(cache_for(tmp_path.parent, text))
     first = said(tmp_path, "--cache-dir", cache, "parts.py", "uses.py")
     assert first == [
         'uses.py:5: error: "<DoubleWeight with Scaled>" has no attribute "other"  [attr-defined]',

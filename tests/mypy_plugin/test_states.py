@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from mypy.version import __version__ as version
 
-from tests.mypy_plugin.checking import configured, library_cache, said, written
+from tests.mypy_plugin.checking import cache_for, configured, library_cache, said, written
 from tests.often import few
 
 pytestmark = pytest.mark.slow
@@ -173,6 +173,8 @@ def test_warm_daemon_parallel_and_cold_answers_agree_after_every_edit(folder: Pa
     shutil.copytree(made, library)
     for each in ("warm", "parallel"):
         shutil.copytree(library, folder / each)
+    # a daemon that started from the cache of a warm run would share its answers
+    command = ("run", "--", "--cache-dir", str(folder / "daemon"), *NAMES)
     for step, (what, files, expected, unexpected) in enumerate(EDITS[:edits]):
         written(folder, files)
         cold_cache = folder / "cold"
@@ -180,8 +182,6 @@ def test_warm_daemon_parallel_and_cold_answers_agree_after_every_edit(folder: Pa
         shutil.copytree(library, cold_cache)
         cold = sorted(said(folder, "--cache-dir", str(cold_cache), *NAMES))
         warm = sorted(said(folder, "--cache-dir", str(folder / "warm"), *NAMES))
-        # a daemon that started from the cache of a warm run would share its answers
-        command = ("run", "--", "--cache-dir", str(folder / "daemon"), *NAMES)
         daemon = sorted(said(folder, *status, *command, program=("mypy.dmypy",)))
         if version.split(".")[0] != "1":  # mypy 1 has no worker processes
             parallel = said(folder, "-n", "2", "--cache-dir", str(folder / "parallel"), *NAMES)
@@ -192,28 +192,24 @@ def test_warm_daemon_parallel_and_cold_answers_agree_after_every_edit(folder: Pa
         assert all(part in text for part in expected), f"{step}: {what}:\n{text}"
         assert not any(part in text for part in unexpected), f"{step}: {what}:\n{text}"
         print(f"{step}: {what}: {len(cold)} lines")
+    # without the extension the daemon, which has read everything once, notices that nothing is registered there
+    written(folder, FIRST | {"mylib/extension.py": module(rule(), rule("Fraction", "fraction"))})
+    assert not any("error" in line for line in said(folder, *status, *command, program=("mypy.dmypy",)))
+    configured(folder)
+    after = said(folder, *status, *command, program=("mypy.dmypy",))
+    assert any('"Decimal" is not' in line for line in after), "the daemon has not noticed its configuration"
 
 
 def test_a_changed_configuration_leaves_the_cache(tmp_path: Path) -> None:
     """The extension is configured after a first run; nothing of the sources changes."""
     configured(tmp_path)
     written(tmp_path, FIRST | {"mylib/extension.py": module(rule(), rule("Fraction", "fraction"))})
-    cache = library_cache(tmp_path.parent, (tmp_path / "mypy.ini").read_text(encoding="utf-8"))
+    cache = cache_for(tmp_path.parent, (tmp_path / "mypy.ini").read_text(encoding="utf-8"))
     shutil.copytree(cache, tmp_path / ".mypy_cache")
     before = said(tmp_path, *NAMES)
     assert any('"Decimal" is not' in line for line in before)
     configured(tmp_path, "\n[wengert_mypy]\nextensions = mylib.extension\n")
     assert not any("error" in line for line in said(tmp_path, *NAMES))
-
-
-def test_a_daemon_notices_a_changed_configuration(folder: Path) -> None:
-    written(folder, FIRST | {"mylib/extension.py": module(rule(), rule("Fraction", "fraction"))})
-    command = ("--status-file", str(folder / "daemon.json"), "run", "--", *NAMES)
-    configured(folder)
-    before = said(folder, *command, program=("mypy.dmypy",))
-    assert any('"Decimal" is not' in line for line in before)
-    configured(folder, "\n[wengert_mypy]\nextensions = mylib.extension\n")
-    assert not any("error" in line for line in said(folder, *command, program=("mypy.dmypy",)))
 
 
 def test_the_canary_tells_skipped_imports(tmp_path: Path) -> None:

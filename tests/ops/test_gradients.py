@@ -33,7 +33,7 @@ def check(subject: Subject, example: Example) -> None:
 
 
 @pytest.mark.parametrize("name", DIFFERENTIABLE)
-@examples(25, nightly=10_000)
+@examples(15, nightly=10_000)
 @given(data=st.data())
 def test_the_full_jacobian(name: str, data: st.DataObject) -> None:
     check(SUBJECTS[name], data.draw(SUBJECTS[name].examples))
