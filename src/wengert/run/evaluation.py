@@ -198,6 +198,11 @@ class Evaluation(Tapes):
         if done < len(nodes):
             return nodes[done:]
         self.seed(loss)
+        self._back(nodes, run)
+        return []
+
+    def _back(self, nodes: list[Node], run: Run) -> None:
+        """Send all deltas by the loops: nothing is left to wait for."""
         failures: list[Exception] = []
         run.on_cancel(nodes.clear)
         try:
@@ -206,7 +211,6 @@ class Evaluation(Tapes):
         finally:
             run.discard(nodes.clear)
         raise_all(failures)
-        return []
 
     def seed(self, loss: Expression) -> None:
         """The delta that backward begins with; refused where only the run tells that a loss is no scalar."""
@@ -305,15 +309,7 @@ class Evaluation(Tapes):
         if self.tapes or self.pending or self.wanted or self.resolved or self.segments:
             yield from self._backward_carefully(context)
         else:
-            order = self.order[:]
-            failures: list[Exception] = []
-            context.run.on_cancel(order.clear)
-            try:
-                with all_quiet():
-                    self.loops.backward(order, self.values, self.deltas, failures)
-            finally:
-                context.run.discard(order.clear)
-            raise_all(failures)
+            self._back(self.order[:], context.run)
 
     def _backward_carefully(self, context: Context) -> Steps[None]:
         failures: list[Exception] = []

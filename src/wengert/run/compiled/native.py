@@ -8,7 +8,7 @@ Refuses to know: the text of loops, flags and folders, and what a program is for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -55,19 +55,9 @@ _LINES: Final = 38  # lines with which a loop over lines is tried
 class FusingProgram(PlanProgram):
     """A program in Python that gives way to one with compiled groups when there is one."""
 
-    def __init__(self, p: Program) -> None:
-        super().__init__(p)
-        self._begin(p)
-
-    @classmethod
-    def in_steps(cls, p: Program) -> Generator[None, None, PlanProgram]:
-        """Make it in steps."""
-        made = yield from super().in_steps(p)
-        assert isinstance(made, FusingProgram), "of this class"
-        made._begin(p)
-        return made
-
-    def _begin(self, p: Program) -> None:
+    def making(self, p: Program) -> Iterator[None]:
+        """The steps that make it."""
+        yield from super().making(p)
         self._candidate = Candidate(p)
         self._runs, self._next = 0, _NEVER if self._candidate.over else _RUNS
 

@@ -8,7 +8,7 @@ Refuses to know: what the functions compute, where inputs come from, and what be
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import starmap
 from math import prod
@@ -59,13 +59,18 @@ class PlanProgram:
     """A function of its inputs, and of a frame of buffers that one run at a time may use."""
 
     def __init__(self, p: Program) -> None:
-        text = text_of(p := simplified(p), buffers_of(p))
-        self._compile(text, lines_of(text, p))
+        for _ in self.making(p):
+            pass
 
     @classmethod
     def in_steps(cls, p: Program) -> Generator[None, None, PlanProgram]:
         """Make a program in steps."""
         made = object.__new__(cls)
+        yield from made.making(p)
+        return made
+
+    def making(self, p: Program) -> Iterator[None]:
+        """The steps that make it."""
         p = simplified(p)
         yield
         placement = buffers_of(p)
@@ -73,8 +78,7 @@ class PlanProgram:
         text = text_of(p, placement)
         lines = lines_of(text, p)
         yield
-        made._compile(text, lines)
-        return made
+        self._compile(text, lines)
 
     def _compile(self, text: ProgramText, lines: Iterable[str]) -> None:
         """Make a function of its lines, which give the outputs."""
