@@ -162,14 +162,11 @@ class Parallel:
         trains: bool = False,
     ) -> Steps[A]:
         """Steps after the part of the expression's value that has gone ahead."""
-        return steps if own is None else self._after(own, steps, lift_any(expression), context, trains)
-
-    def _after(
-        self, own: SpeculativeEvaluation, steps: Steps[A], x: Expression, context: Context, trains: bool
-    ) -> Steps[A]:
-        if trains and isinstance(own, RunsOwn) and x.kind.trainable:
-            own.may_train(context.run)  # as `Sequential`, before anything is read
-        yield from own.asked(x, context)
+        if own is not None:
+            x = lift_any(expression)
+            if trains and isinstance(own, RunsOwn) and x.kind.trainable:
+                own.may_train(context.run)  # as `Sequential`, before anything is read
+            yield from own.asked(x, context)
         answer: A = yield from steps
         return answer
 
