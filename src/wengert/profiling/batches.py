@@ -260,7 +260,7 @@ class MeasuredBatches(Kernels):
             for part, name, line, taken in self._besides:
                 self._others[part, name, line] += taken
         for bound, part, steps, _ in self._regions:
-            for step, launch, taken in zip(bound.schedule.steps, bound.kernels, steps, strict=True):
+            for step, launch, taken in zip(bound.schedule.launches, bound.kernels, steps, strict=True):
                 binding = bound.bindings[step.group]
                 self._told(part, name_of_group(binding), binding.at, round(taken * 1e9))
                 if counts:

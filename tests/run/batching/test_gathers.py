@@ -56,7 +56,7 @@ def test_deltas_of_words_wait_for_all_of_their_readers() -> None:
     assert launches is not None
     schedule = scheduled(graph, launches)
     (waiting,) = schedule.waiting.values()
-    several = [read for step in schedule.steps for read in step.reads if read.waiting]
+    several = [read for step in schedule.launches for read in step.reads if read.waiting]
     assert len(several) >= 3
     assert waiting[0] == sum(len(at) for read in several for _, at, _ in read.waiting)
     assert not any(read.runs for read in several)

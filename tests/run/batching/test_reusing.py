@@ -36,7 +36,7 @@ def read_as_written(record: Region, schedule: Schedule) -> bool:
     """Whether every launch finds in its rows what it is to read, if each row remembers which result lies in it."""
     tables = [np.full(table.rows, -1) for table in schedule.tables]
     gone = [False] * len(tables)
-    for step in schedule.steps:
+    for step in schedule.launches:
         group = record.groups[step.group]
         order = schedule.orders[step.group]
         results = schedule.base[group.refs >> 20] + (group.refs & 0xFFFFF)
@@ -123,7 +123,7 @@ def rows(root: Layer, back: bool) -> int:
     _, schedule = scheduled(root, back)
     there: set[int] = set()
     most = 0
-    for step in schedule.steps:
+    for step in schedule.launches:
         there |= {table for table, _ in step.writes if schedule.tables[table].kind.shape}
         most = max(most, sum(schedule.tables[table].rows for table in there))
         there -= {*step.drops}
@@ -142,7 +142,7 @@ def test_trees_take_the_rows_that_are_still_read() -> None:
     assert rows(root, back=False) < 0.75 * rows(root, back=True)
     # the widest moment: what the leaves have given, and the first level that reads it
     _, schedule = scheduled(root, False)
-    leaves, level = sorted((step.width for step in schedule.steps), reverse=True)[:2]
+    leaves, level = sorted((step.width for step in schedule.launches), reverse=True)[:2]
     assert max(table.rows for table in schedule.tables) <= leaves + level
 
 

@@ -83,51 +83,53 @@ class ScheduleCache(Plans):
         """The nodes below `roots` that have no value yet; `before` is what `latest` was when the run began."""
         latest = max([node.serial for node in roots], default=0)
         self.latest = max(latest, self.latest)
-        graph = region_of_examples(roots[0]) if known is None and len(roots) == 1 else None
-        if graph is None:
-            graph = region_of(roots, known, 0 if len(roots) == 1 and latest <= before else before)
-            number_as_read(graph)
-        graph.extend(roots)
-        return graph
+        region = region_of_examples(roots[0]) if known is None and len(roots) == 1 else None
+        if region is None:
+            region = region_of(roots, known, 0 if len(roots) == 1 and latest <= before else before)
+            number_as_read(region)
+        region.extend(roots)
+        return region
 
-    def bound(self, graph: Region, kept: Iterable[Expression], back: bool = True) -> BoundSchedule | None:
+    def bound(self, region: Region, kept: Iterable[Expression], back: bool = True) -> BoundSchedule | None:
         """The schedule of a region; None where nothing would run together. `kept` are asked for by themselves.
 
         One without a way `back` uses rows again: in the end only the `kept` have values.
         """
-        open_ = any(g.signature is not None and is_open(g.signature) for g in graph.groups)
-        if open_ or not any(len(g.members) > 1 for g in graph.groups if g.form.source in _ROWS):
-            self._ran_alone(graph)
+        open_ = any(g.signature is not None and is_open(g.signature) for g in region.groups)
+        if open_ or not any(len(g.members) > 1 for g in region.groups if g.form.source in _ROWS):
+            self._ran_alone(region)
             return None
-        codes = [code for x in kept if (code := graph.code(x)) is not None]
+        codes = [code for x in kept if (code := region.code(x)) is not None]
         roots = [code >> BITS for code in codes]
         if back:
-            with_dead(graph, roots)
-        with_sums(graph, roots)
-        with_stacks(graph)
+            with_dead(region, roots)
+        with_sums(region, roots)
+        with_stacks(region)
         own = None if back else (*codes,)
-        key = _Structure(graph, own)
+        key = _Structure(region, own)
         cached = next(iter(self._schedules.of(key)), None)
         if cached is not None:
             self._schedules.use(key, cached)
         else:
-            launches = grouped(graph)
-            made = None if launches is None else scheduled(graph, launches, own)
-            cached = _Cached(made, graph.size)
+            launches = grouped(region)
+            made = None if launches is None else scheduled(region, launches, own)
+            cached = _Cached(made, region.size)
             self._schedules.keep(key, cached)
         if cached.schedule is None:
-            site = graph.groups[-1].site
-            self.report.alone("a chain", "less than two of its nodes are on a level", site, graph.size)
+            site = region.groups[-1].site
+            self.report.alone("a chain", "less than two of its nodes are on a level", site, region.size)
             self.report.runs += 1
             return None
         if cached.lanes is None and self._lanes is not None:
             cached.lanes = self._lanes()
-        return BoundSchedule(graph, cached.schedule, self.report, cached.lanes, self.source)
+        return BoundSchedule(region, cached.schedule, self.report, cached.lanes, self.source)
 
-    def _ran_alone(self, graph: Region) -> None:
+    def _ran_alone(self, region: Region) -> None:
         """Report a region of which nothing runs together: one launch a node."""
         own = [
-            (g, g.signature) for g in graph.groups if g.signature is not None and g.signature.mode != EXTERNAL
+            (g, g.signature)
+            for g in region.groups
+            if g.signature is not None and g.signature.mode != EXTERNAL
         ]
         self.report.runs += len(own) > 0
         apart = Counter((signature.operation.name, signature.kinds) for _, signature in own)
@@ -193,19 +195,19 @@ class ScheduleCache(Plans):
             node._kept = (self, {**others, key: (bound, place)})
 
 
-def number_as_read(graph: Region) -> None:
+def number_as_read(region: Region) -> None:
     """Number nodes that read no others in the order in which they are read, where all are older than any that reads.
 
     So examples of one cell each have the structure of those before, however they are shuffled.
     """
-    leaves = [group for group in graph.groups if not group.refs.size]
-    readers = [group for group in graph.groups if group.refs.size]
+    leaves = [group for group in region.groups if not group.refs.size]
+    readers = [group for group in region.groups if group.refs.size]
     if not leaves or not readers or max(g.members[-1] for g in leaves) > min(g.members[0] for g in readers):
         return
-    sources, _ = graph.edges()
-    first = flags(graph.size, len(sources))  # of each node, the place where it is read first
+    sources, _ = region.edges()
+    first = flags(region.size, len(sources))  # of each node, the place where it is read first
     first[sources[::-1]] = span(0, len(sources))[::-1]
-    new = span(0, graph.size)
+    new = span(0, region.size)
     moved = []
     for group in leaves:
         order = argsort(first[group.members])
@@ -217,7 +219,7 @@ def number_as_read(graph: Region) -> None:
         group.order = group.order[order]
     for group in readers:
         group.refs = (new[group.refs >> BITS] << BITS) | (group.refs & MASK)
-    graph.renumber(new)
+    region.renumber(new)
 
 
 def region_of_examples(root: Node) -> Region | None:
@@ -278,7 +280,7 @@ class _Cached(Item):
         super().__init__()
         self.schedule = schedule
         self.lanes: Lanes | None = None
-        self._bytes = _NODE * nodes + (_LAUNCH * len(schedule.steps) if schedule is not None else 0)
+        self._bytes = _NODE * nodes + (_LAUNCH * len(schedule.launches) if schedule is not None else 0)
 
     def size(self) -> int:
         return self._bytes
@@ -292,10 +294,10 @@ class _Structure:
 
     __slots__ = ("arrays", "hash", "plain")
 
-    def __init__(self, graph: Region, own: object) -> None:
-        self.plain = (own, *[(g.form, g.counts is None) for g in graph.groups])
+    def __init__(self, region: Region, own: object) -> None:
+        self.plain = (own, *[(g.form, g.counts is None) for g in region.groups])
         several = [
-            (g.members, g.refs) if g.counts is None else (g.members, g.refs, g.counts) for g in graph.groups
+            (g.members, g.refs) if g.counts is None else (g.members, g.refs, g.counts) for g in region.groups
         ]
         self.arrays = [x for arrays in several for x in arrays]
         self.hash = hash((self.plain, *map(glance, self.arrays)))

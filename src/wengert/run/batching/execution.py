@@ -75,7 +75,7 @@ class Kernels:
         return batched_kernel(signature, shared)
 
     def ran(self, bound: BoundSchedule, part: Direction, seconds: Sequence[float], total: float) -> None:
-        """A region has run forward or backward: the time of each of its steps, and of all."""
+        """A region has run forward or backward: the time of each of its launches, and of all."""
 
 
 class BoundSchedule:
@@ -83,7 +83,7 @@ class BoundSchedule:
 
     def __init__(
         self,
-        graph: Region,
+        region: Region,
         schedule: Schedule,
         report: Report,
         lanes: Lanes | None = None,
@@ -95,24 +95,25 @@ class BoundSchedule:
         self.passes: tuple[Pass, Pass] | None = None  # forward and backward, on several threads
         self._lanes = lanes
         if lanes is not None:
-            self.passes = lanes.passes(schedule, graph)
+            self.passes = lanes.passes(schedule, region)
         self.bindings = [
-            _binding(group, order, graph) for group, order in zip(graph.groups, schedule.orders, strict=True)
+            _binding(group, order, region)
+            for group, order in zip(region.groups, schedule.orders, strict=True)
         ]
         self.kernels: list[BatchedKernel | None] = []  # of each launch; None where it needs none, or has none
         self.rows: dict[tuple[int, BatchedKernel], int] = {}  # of all launches that have one workspace
         why: dict[int, str] = {}
-        for step in schedule.steps:
-            kernel = self._kernel(step)
+        for launch in schedule.launches:
+            kernel = self._kernel(launch)
             if kernel is not None and kernel.reason is not None:
-                why[step.group], kernel = kernel.reason, None
+                why[launch.group], kernel = kernel.reason, None
             if kernel is not None:
-                self.rows[step.group, kernel] = self.rows.get((step.group, kernel), 0) + step.width
+                self.rows[launch.group, kernel] = self.rows.get((launch.group, kernel), 0) + launch.width
             self.kernels.append(kernel)
         self._alone: list[
             tuple[str, str, str, int]
         ] = []  # name, reason, site and count of what has no launch
-        for number, (binding, group) in enumerate(zip(self.bindings, graph.groups, strict=True)):
+        for number, (binding, group) in enumerate(zip(self.bindings, region.groups, strict=True)):
             of = binding.signature
             if of is not None and (binding.nodes or number in why):
                 reason = why.get(number) or why_alone(of)
@@ -134,21 +135,21 @@ class BoundSchedule:
             self.report.alone(*alone)
 
     def ran(self, part: Direction, seconds: Sequence[float], total: float) -> None:
-        """Report a run of all steps, and how long each of them took."""
-        for step, spent in zip(self.schedule.steps, seconds, strict=True):
-            line = self.bindings[step.group].line
+        """Report a run of all launches, and how long each of them took."""
+        for launch, spent in zip(self.schedule.launches, seconds, strict=True):
+            line = self.bindings[launch.group].line
             if line is not None:
                 line.seconds += spent
                 if part == "forward":
-                    line.add(step)
+                    line.add(launch)
         self.source.ran(self, part, seconds, total)
 
-    def each(self, step: Launch, call: Callable[[int], A]) -> list[A]:
+    def each(self, launch: Launch, call: Callable[[int], A]) -> list[A]:
         """The results of a call for each row of a launch that no kernel computes."""
-        signature = self.bindings[step.group].signature
-        if self._lanes is None or step.alone or signature is None or not is_foreign(signature):
-            return [call(row) for row in range(step.width)]
-        return self._lanes.each(call, step.width)
+        signature = self.bindings[launch.group].signature
+        if self._lanes is None or launch.alone or signature is None or not is_foreign(signature):
+            return [call(row) for row in range(launch.width)]
+        return self._lanes.each(call, launch.width)
 
     @property
     def keepable(self) -> bool:
@@ -165,19 +166,19 @@ class BoundSchedule:
                 found |= dict.fromkeys(x for x in binding.given if isinstance(x, Weight))
         return list(found)
 
-    def _kernel(self, step: Launch) -> BatchedKernel | None:
-        binding = self.bindings[step.group]
-        if binding.signature is None or step.alone or binding.form.source is RowSource.STACK:
+    def _kernel(self, launch: Launch) -> BatchedKernel | None:
+        binding = self.bindings[launch.group]
+        if binding.signature is None or launch.alone or binding.form.source is RowSource.STACK:
             return None
         shared = [True] * len(binding.signature.kinds)
-        for i, read in zip(binding.form.rows, step.reads, strict=True):
+        for i, read in zip(binding.form.rows, launch.reads, strict=True):
             shared[i] = read.one
         for i, (one, _) in binding.literals.items():
             shared[i] = one
         return self.source.of(binding.signature, tuple(shared), binding)
 
 
-def _binding(group: Group, order: Places, graph: Region) -> Binding:
+def _binding(group: Group, order: Places, region: Region) -> Binding:
     binding = Binding(group.form, group.signature, at=group.at)
     if group.form.source is RowSource.GIVEN:
         binding.given = [group.given[i] for i in group.order[order].tolist()]
@@ -189,7 +190,7 @@ def _binding(group: Group, order: Places, graph: Region) -> Binding:
         first = len(signature.template.parameters)
         binding.weights += enumerate(signature.template.captured, first)
     if group.form.source is RowSource.ALONE:
-        binding.nodes = [graph.node(number) for number in group.members[order].tolist()]
+        binding.nodes = [region.node(number) for number in group.members[order].tolist()]
     if group.form.source is RowSource.RAGGED:
         signatures: list[Any] = [group.signatures[i] for i in group.order[order].tolist()]  # Any: of cells
         binding.signatures = signatures
@@ -220,17 +221,17 @@ class BatchRun:
     """
 
     def __init__(
-        self, bound: BoundSchedule, values: GivenValues, keeps: bool, graph: Region | None = None
+        self, bound: BoundSchedule, values: GivenValues, keeps: bool, region: Region | None = None
     ) -> None:
         self.bound = bound
-        self.graph = graph
-        self._steps, self._forms = bound.schedule.steps, bound.schedule.tables
+        self.region = region
+        self._launches, self._forms = bound.schedule.launches, bound.schedule.tables
         self._values = values  # of weights, and of what is given
         self._keeps = keeps
         self.tables: list[Any] = [None] * len(self._forms)  # Any: arrays of rows, and lists
-        self._kept: list[Any] = [None] * len(self._steps)  # Any: what a launch needs for its backward
+        self._kept: list[Any] = [None] * len(self._launches)  # Any: what a launch needs for its backward
         self._workspaces: dict[tuple[int, BatchedKernel], Workspace] = {}  # by group and kernel
-        self._seconds = [0.0] * len(self._steps)  # of each launch
+        self._seconds = [0.0] * len(self._launches)  # of each launch
         self._deltas: list[Any] = []  # Any: as `tables`
         self._reached: set[Place] = set()  # the writes that deltas have come to
         self._sent: list[tuple[int, Expression, Value]] = []  # by which launch, to which weight, what
@@ -238,7 +239,7 @@ class BatchRun:
 
     def place(self, x: Expression) -> Place | None:
         """The row of the value of `x`; None if it is not in this batch."""
-        code = None if self.graph is None else self.graph.code(x)
+        code = None if self.region is None else self.region.code(x)
         return None if code is None else self.bound.schedule.place(code)
 
     def explain(self, failure: Exception) -> None:
@@ -266,7 +267,7 @@ class BatchRun:
         begun = bound.source.clock()
         bound.begin()
         if bound.passes is None:
-            for number in range(len(self._steps)):
+            for number in range(len(self._launches)):
                 self._launch(number, check)
         else:
             bound.passes[0].run(partial(self._launch, check=check))
@@ -275,48 +276,50 @@ class BatchRun:
     def _launch(self, number: int, check: Callable[[], object]) -> None:
         check()
         begun = self.bound.source.clock()
-        step, kernel = self._steps[number], self.bound.kernels[number]
-        binding = self.bound.bindings[step.group]
+        launch, kernel = self._launches[number], self.bound.kernels[number]
+        binding = self.bound.bindings[launch.group]
         source = binding.form.source
         if kernel is not None:
-            self._by_kernel(number, step, binding, kernel)
+            self._by_kernel(number, launch, binding, kernel)
         elif source is RowSource.RAGGED:
-            self._ragged(number, step, binding)
-        elif source is RowSource.GIVEN and not step.alone:
-            self._write(step, step.writes[0], self._values.stacked(binding.given[step.start : step.stop]))
+            self._ragged(number, launch, binding)
+        elif source is RowSource.GIVEN and not launch.alone:
+            self._write(
+                launch, launch.writes[0], self._values.stacked(binding.given[launch.start : launch.stop])
+            )
         elif source is RowSource.SUM:
-            assert step.starts is not None
-            self._write(step, step.writes[0], run_sums(self._read(step.reads[0]), step.starts))
+            assert launch.starts is not None
+            self._write(launch, launch.writes[0], run_sums(self._read(launch.reads[0]), launch.starts))
         elif source is RowSource.STACK:
-            rows = self._read(step.reads[0])
-            self._write(step, step.writes[0], rows.reshape(step.width, -1, *rows.shape[1:]))
+            rows = self._read(launch.reads[0])
+            self._write(launch, launch.writes[0], rows.reshape(launch.width, -1, *rows.shape[1:]))
         else:
-            self._by_rows(number, step, binding)
-        for table in step.drops:
+            self._by_rows(number, launch, binding)
+        for table in launch.drops:
             self.tables[table] = None
         self._seconds[number] = self.bound.source.clock() - begun
 
-    def _by_kernel(self, number: int, step: Launch, binding: Binding, kernel: BatchedKernel) -> None:
-        workspace = self._workspaces.get((step.group, kernel))
+    def _by_kernel(self, number: int, launch: Launch, binding: Binding, kernel: BatchedKernel) -> None:
+        workspace = self._workspaces.get((launch.group, kernel))
         if workspace is None:
-            workspace = kernel.workspace(self.bound.rows[step.group, kernel])
-            self._workspaces[step.group, kernel] = workspace
+            workspace = kernel.workspace(self.bound.rows[launch.group, kernel])
+            self._workspaces[launch.group, kernel] = workspace
         operands: list[Value] = [None] * len(kernel.shared)
-        for i, read in zip(binding.form.rows, step.reads, strict=True):
+        for i, read in zip(binding.form.rows, launch.reads, strict=True):
             operands[i] = self._read(read)
         for i, weight in binding.weights:
             operands[i] = self._values[weight]
         for i, (one, literals) in binding.literals.items():
-            operands[i] = literals if one else literals[step.start : step.stop]
-        forms = [self._forms[table] for table, _ in step.writes]
+            operands[i] = literals if one else literals[launch.start : launch.stop]
+        forms = [self._forms[table] for table, _ in launch.writes]
         out = [  # the rows for a result; None where it is the table, or the table is a list
-            None if of.own or of.loose else self._table(table)[first : first + step.width]
-            for of, (table, first) in zip(forms, step.writes, strict=True)
+            None if of.own or of.loose else self._table(table)[first : first + launch.width]
+            for of, (table, first) in zip(forms, launch.writes, strict=True)
         ]
-        results, kept = kernel.forward(step.width, operands, out, workspace, self._keeps)
-        for at, buffer, result in zip(step.writes, out, results, strict=True):
+        results, kept = kernel.forward(launch.width, operands, out, workspace, self._keeps)
+        for at, buffer, result in zip(launch.writes, out, results, strict=True):
             if buffer is None:
-                self._write(step, at, result)
+                self._write(launch, at, result)
         if self._keeps:
             self._kept[number] = kept
 
@@ -344,37 +347,37 @@ class BatchRun:
             self.tables[number] = [None] * of.rows if of.loose else made
         return self.tables[number]
 
-    def _write(self, step: Launch, at: Place, rows: Sequence[Value]) -> None:
+    def _write(self, launch: Launch, at: Place, rows: Sequence[Value]) -> None:
         """Put the rows of a result where they lie, or have their array be the table."""
         (number, first), of = at, self._forms[at[0]]
         if of.own and is_array(rows):
             self.tables[number] = rows
         elif of.loose or is_array(rows):
-            self._table(number)[first : first + step.width] = rows
+            self._table(number)[first : first + launch.width] = rows
         else:
             table = self._table(number)
             for row, x in enumerate(rows, first):
                 table[row] = x
 
-    def _by_rows(self, number: int, step: Launch, binding: Binding) -> None:
+    def _by_rows(self, number: int, launch: Launch, binding: Binding) -> None:
         """Each row by itself, by the ordinary rules."""
         if binding.form.source is RowSource.GIVEN:
-            given = binding.given[step.start : step.stop]
+            given = binding.given[launch.start : launch.stop]
             found = [self._values[x] if isinstance(x, Expression) else x for x in given]
-            self._write(step, step.writes[0], found)
+            self._write(launch, launch.writes[0], found)
             return
-        places = rows_read(step, binding)
-        done = self.bound.each(step, lambda row: self._computed(step, binding, row, places))
+        places = rows_read(launch, binding)
+        done = self.bound.each(launch, lambda row: self._computed(launch, binding, row, places))
         values = [row.value for row in done]
-        for part, at in enumerate(step.writes):
-            self._write(step, at, [x[part] for x in values] if binding.several else values)
+        for part, at in enumerate(launch.writes):
+            self._write(launch, at, [x[part] for x in values] if binding.several else values)
         if self._keeps:
             self._kept[number] = done, places
 
     def _computed(
-        self, step: Launch, binding: Binding, row: int, places: Mapping[int, Sequence[Place]]
+        self, launch: Launch, binding: Binding, row: int, places: Mapping[int, Sequence[Place]]
     ) -> ComputedRow:
-        signature, at = binding.signature, step.start + row
+        signature, at = binding.signature, launch.start + row
         assert signature is not None
         found: list[Value] = [None] * len(signature.kinds)
         for i, read in places.items():
@@ -391,18 +394,18 @@ class BatchRun:
             signature = resolve(binding.nodes[at], tuple(found))
         return ComputedRow.of(signature, found)
 
-    def _ragged(self, number: int, step: Launch, binding: Binding) -> None:
+    def _ragged(self, number: int, launch: Launch, binding: Binding) -> None:
         """Examples of unlike sizes."""
-        members = binding.signatures[step.start : step.stop]
+        members = binding.signatures[launch.start : launch.stop]
         operands: dict[int, Sequence[Value]] = {
-            i: literals[step.start : step.stop] for i, (_, literals) in binding.literals.items()
+            i: literals[launch.start : launch.stop] for i, (_, literals) in binding.literals.items()
         }
-        places = rows_read(step, binding)
+        places = rows_read(launch, binding)
         operands |= {i: [self._row(self.tables, at) for at in read] for i, read in places.items()}
         weights = {i: self._values[weight] for i, weight in binding.weights}
         joined = JoinedExamples(members, operands, weights)
-        for at, result in zip(step.writes, joined.forward(self._keeps), strict=True):
-            self._write(step, at, result)
+        for at, result in zip(launch.writes, joined.forward(self._keeps), strict=True):
+            self._write(launch, at, result)
         if self._keeps:
             self._kept[number] = joined, places
 
@@ -417,7 +420,7 @@ class BatchRun:
         """
         bound = self.bound
         begun = bound.source.clock()
-        self._seconds = [0.0] * len(self._steps)
+        self._seconds = [0.0] * len(self._launches)
         self._deltas = [_zeros(of) for of in self._forms]
         for place, delta in seeds:
             self._add(place, delta)
@@ -425,7 +428,7 @@ class BatchRun:
             of = self._forms[at[0]].kind
             self._waiting[at] = filled(count, of.shape or (), of.dtype, of.device)
         if bound.passes is None:
-            for number in range(len(self._steps) - 1, -1, -1):
+            for number in range(len(self._launches) - 1, -1, -1):
                 self._send_back(number, check)
         else:
             bound.passes[1].run(partial(self._send_back, check=check))
@@ -440,37 +443,37 @@ class BatchRun:
         return leaving, found
 
     def _send_back(self, number: int, check: Callable[[], object]) -> None:
-        step, kernel = self._steps[number], self.bound.kernels[number]
-        binding = self.bound.bindings[step.group]
+        launch, kernel = self._launches[number], self.bound.kernels[number]
+        binding = self.bound.bindings[launch.group]
         source = binding.form.source
-        for at in step.writes:
+        for at in launch.writes:
             late = self._waiting.pop(at, None)
             if late is not None and at in self._reached:
                 add_runs(self._deltas[at[0]], self.bound.schedule.waiting[at][1], late)
         if source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
             return
-        if self._reached.isdisjoint(step.writes):
+        if self._reached.isdisjoint(launch.writes):
             return
         check()
         begun = self.bound.source.clock()
         if source is RowSource.RAGGED:
-            self._ragged_back(number, step, binding)
+            self._ragged_back(number, launch, binding)
         elif kernel is None and source not in (RowSource.SUM, RowSource.STACK):
-            self._rows_back(number, step, binding)
+            self._rows_back(number, launch, binding)
         else:
-            deltas = [self._arrived(step, at) for at in step.writes]
+            deltas = [self._arrived(launch, at) for at in launch.writes]
             forms = zip(deltas, binding.form.results, strict=True)
             deltas = [in_rows(x, of) if type(x) is list else x for x, of in forms]
             if kernel is not None:
-                found = kernel.backward(step.width, self._kept[number], deltas)
+                found = kernel.backward(launch.width, self._kept[number], deltas)
                 self._kept[number] = None
                 self._sent += [(number, w, found[i]) for i, w in binding.weights if found[i] is not None]
-                for i, read in reversed(list(zip(binding.form.rows, step.reads, strict=True))):
+                for i, read in reversed(list(zip(binding.form.rows, launch.reads, strict=True))):
                     self._scatter(read, found[i])
-            elif step.counts is not None and source is RowSource.SUM:
-                self._scatter(step.reads[0], repeated(deltas[0], step.counts))
+            elif launch.counts is not None and source is RowSource.SUM:
+                self._scatter(launch.reads[0], repeated(deltas[0], launch.counts))
             elif (g := deltas[0]) is not None:
-                self._scatter(step.reads[0], g.reshape(-1, *g.shape[2:]))
+                self._scatter(launch.reads[0], g.reshape(-1, *g.shape[2:]))
         self._seconds[number] = self.bound.source.clock() - begun
 
     def _products(self) -> Iterator[tuple[Weight, Value]]:
@@ -486,11 +489,11 @@ class BatchRun:
                     yield weight, deltas[i]
 
     def _given(self) -> Iterator[tuple[Expression, Value]]:
-        for step in self._steps:
-            binding = self.bound.bindings[step.group]
+        for launch in self._launches:
+            binding = self.bound.bindings[launch.group]
             if binding.form.source is RowSource.GIVEN and binding.form.results[0].trainable:
-                table, first = step.writes[0]
-                for row, x in enumerate(binding.given[step.start : step.stop], first):
+                table, first = launch.writes[0]
+                for row, x in enumerate(binding.given[launch.start : launch.stop], first):
                     if isinstance(x, Expression) and (delta := self._delta((table, row))) is not None:
                         yield x, delta
 
@@ -498,10 +501,10 @@ class BatchRun:
         """The delta that has arrived at one row."""
         return None if self._deltas[place[0]] is None else self._row(self._deltas, place)
 
-    def _arrived(self, step: Launch, at: Place) -> Value | None:
+    def _arrived(self, launch: Launch, at: Place) -> Value | None:
         """The deltas of a result; None where none has come."""
         table, first = at
-        return self._deltas[table][first : first + step.width] if at in self._reached else None
+        return self._deltas[table][first : first + launch.width] if at in self._reached else None
 
     def _scatter(self, read: Read, g: Value | None) -> None:
         """Send the deltas of one operand to the rows that it was gathered from."""
@@ -540,29 +543,29 @@ class BatchRun:
         else:
             deltas[row] = total(deltas[row], delta)
 
-    def _rows_back(self, number: int, step: Launch, binding: Binding) -> None:
+    def _rows_back(self, number: int, launch: Launch, binding: Binding) -> None:
         weights, (done, places) = dict(binding.weights), self._kept[number]
         self._kept[number] = None
 
         def sent(row: int) -> Values:
             found = {}
-            for part, (table, first) in enumerate(step.writes):
+            for part, (table, first) in enumerate(launch.writes):
                 if (table, first) in self._reached and (d := self._delta((table, first + row))) is not None:
                     found[part] = d
             return done[row].sent(Parts(found) if binding.several else found[0]) if found else {}
 
-        for row, deltas in reversed([*enumerate(self.bound.each(step, sent))]):
+        for row, deltas in reversed([*enumerate(self.bound.each(launch, sent))]):
             for i, delta in deltas.items():
                 if i in weights:
                     self._sent.append((number, weights[i], delta))
                 elif i in places:
                     self._add(places[i][row], delta)
 
-    def _ragged_back(self, number: int, step: Launch, binding: Binding) -> None:
+    def _ragged_back(self, number: int, launch: Launch, binding: Binding) -> None:
         joined, places = self._kept[number]
         arrived: list[Value | None] = []
-        for result, at in enumerate(step.writes):
-            deltas = self._arrived(step, at)
+        for result, at in enumerate(launch.writes):
+            deltas = self._arrived(launch, at)
             loose = deltas is not None and self._forms[at[0]].loose
             arrived.append(joined.arrived(result, deltas) if loose else deltas)
         sent = joined.backward(arrived)
@@ -572,9 +575,11 @@ class BatchRun:
                 self._add(place, delta)
 
 
-def rows_read(step: Launch, binding: Binding) -> dict[int, Sequence[Place]]:
+def rows_read(launch: Launch, binding: Binding) -> dict[int, Sequence[Place]]:
     """For each operand that is a value of nodes, the place that each row reads."""
-    return {i: places_read(read, step.width) for i, read in zip(binding.form.rows, step.reads, strict=True)}
+    return {
+        i: places_read(read, launch.width) for i, read in zip(binding.form.rows, launch.reads, strict=True)
+    }
 
 
 def places_read(read: Read, width: int) -> Sequence[Place]:

@@ -82,10 +82,10 @@ class Known:
 
     def add(self, of: BatchRun) -> None:
         """One more round."""
-        assert of.graph is not None, "its nodes may be asked for"
-        self._rounds.update(dict.fromkeys(of.graph.codes, of))
-        self._newest = max(self._newest, int(of.graph.serials[-1]))
-        if not of.graph.complete:
+        assert of.region is not None, "its nodes may be asked for"
+        self._rounds.update(dict.fromkeys(of.region.codes, of))
+        self._newest = max(self._newest, int(of.region.serials[-1]))
+        if not of.region.complete:
             self._parts.append(of)
 
     def __contains__(self, x: object) -> bool:
@@ -387,12 +387,12 @@ class Batching(Evaluation):
         self, of: BatchRun, deltas: dict[Expression, Value], failure: Exception, failures: list[Exception]
     ) -> dict[Expression, Value]:
         """Run a batch backward node by node; failures are added to `failures`."""
-        assert of.graph is not None, "its nodes may be asked for"
+        assert of.region is not None, "its nodes may be asked for"
         values: dict[Expression, Value] = {}
         for binding in of.bound.bindings:
             values |= {x: self.known[x] for x in binding.given if isinstance(x, Expression)}
             values |= {weight: self.known[weight] for _, weight in binding.weights}
-        order = sorted(below_all(of.graph, values)[0], key=serial)
+        order = sorted(below_all(of.region, values)[0], key=serial)
         found: list[Exception] = []
         with all_quiet():
             if forward(order, values, {}) < len(order) or any(x in self.wanted for x in order):

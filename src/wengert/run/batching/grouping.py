@@ -41,12 +41,12 @@ _MOST_COUNTS: Final = 8  # arrays that one subgraph remembers
 _NARROW: Final = 8  # levels after which a graph of less than two nodes a level is one to run node by node
 
 
-def grouped(graph: Region) -> Places | None:
+def grouped(region: Region) -> Places | None:
     """For each node the place of its launch in the order of launches; -1 for what is inside a sum.
 
     None for a graph so narrow that nothing would be gained.
     """
-    counts = ChainCounts(graph)
+    counts = ChainCounts(region)
     own = counts.own()
     if own is None:
         return None
@@ -99,13 +99,13 @@ class ChainCounts:
     `group`: of each node, -1 for what is inside a sum; `here`: whether that is in a cycle; and both ends of the edges.
     """
 
-    def __init__(self, graph: Region) -> None:
-        self.graph = graph
-        self.sources, self.readers = graph.edges()
-        self.group = flags(graph.size, -1)
-        for number, each in enumerate(graph.groups):
+    def __init__(self, region: Region) -> None:
+        self.region = region
+        self.sources, self.readers = region.edges()
+        self.group = flags(region.size, -1)
+        for number, each in enumerate(region.groups):
             self.group[each.members] = number
-        size = len(graph.groups)
+        size = len(region.groups)
         successors = _readers_of(self.group[self.sources], self.group[self.readers], size)
         self._in_cycle = flags(size)
         self._cycles = [*_cycles(successors)]
@@ -114,18 +114,18 @@ class ChainCounts:
         # nodes that are computed and in no cycle: a chain whose nodes each read a literal is as narrow as without them
         self.besides = sum(
             len(g.members)
-            for g, circular in zip(graph.groups, self._in_cycle.tolist(), strict=True)
+            for g, circular in zip(region.groups, self._in_cycle.tolist(), strict=True)
             if not circular and g.form.source is not RowSource.GIVEN
         )
         self._counts: list[Places] | None = None  # and depths
         self.here = self._in_cycle[self.group] & (self.group >= 0)
-        self._memory = _Memory(graph, self.group, self.here)
+        self._memory = _Memory(region, self.group, self.here)
         self._made: _Levels | None = None
 
     def own(self) -> Places | None:
         """The count of each node; None for a graph so narrow that nothing would be gained."""
         if not self._cycles:
-            return flags(self.graph.size, 1)
+            return flags(self.region.size, 1)
         own, depths = self._found()
         return None if _narrow(_ends(depths[self.here]), self.besides) else own
 
@@ -146,7 +146,7 @@ class ChainCounts:
             base = least
         if base**digits * cycles > _GREATEST:
             return None
-        weights, cycle_of = flags(len(self.graph.groups), 0), flags(len(self.graph.groups), 0)
+        weights, cycle_of = flags(len(self.region.groups), 0), flags(len(self.region.groups), 0)
         for number, cycle in enumerate(self._cycles):
             cycle_of[cycle] = number
             weights[sorted(cycle)] = [base**i for i in range(len(cycle) - 1, -1, -1)]
@@ -155,7 +155,7 @@ class ChainCounts:
         known = self._memory.recall(cycles, labels, (-1,))
         if known is not None:
             return known[0]
-        levels, turns = self._levels(), flags(self.graph.size, -1)
+        levels, turns = self._levels(), flags(self.region.size, -1)
         group = self.group[levels.nodes]
         turns[levels.nodes] = levels.turns(weights[group], cycle_of[group]) * cycles + cycle_of[group]
         self._memory.keep(cycles, labels, (turns,))
@@ -167,7 +167,7 @@ class ChainCounts:
             columns, name = cumulated(self._in_cycle * 1)[1:] * self._in_cycle, "count and depth"
             self._counts = self._memory.recall(name, columns, (1, 0))
             if self._counts is None:
-                levels, size = self._levels(), self.graph.size
+                levels, size = self._levels(), self.region.size
                 own, depths = self._counts = [flags(size, 1), flags(size, 0)]
                 own[levels.nodes], depths[levels.nodes] = levels.own, levels.depths
                 if levels.counted:
@@ -186,13 +186,13 @@ class _Memory:
     Each subgraph remembers those of its own nodes, in whatever batch it is. Groups in no cycle have the label 0.
     """
 
-    def __init__(self, graph: Region, group: Places, here: Places) -> None:
-        self.size = graph.size
-        self.subgraphs = () if here[graph.ranks[: len(graph.met)]].any() else graph.subgraphs
+    def __init__(self, region: Region, group: Places, here: Places) -> None:
+        self.size = region.size
+        self.subgraphs = () if here[region.ranks[: len(region.met)]].any() else region.subgraphs
         ends = cumulated(places([len(subgraph.serials) for subgraph in self.subgraphs]))
         counts = places([len(subgraph.leads) for subgraph in self.subgraphs])
         leads = concatenate([subgraph.leads for subgraph in self.subgraphs]) + spread(ends[:-1], counts)
-        self.nodes = graph.numbers_below()
+        self.nodes = region.numbers_below()
         self.ends: list[int] = ends.tolist()
         self.parts: list[int] = cumulated(counts).tolist()
         self.group = group[self.nodes[leads]]  # of each part of each subgraph

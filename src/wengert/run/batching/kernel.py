@@ -174,7 +174,6 @@ def _check(signature: Signature, made: Expression, rows: int) -> None:
 
 
 AnyKernel = Kernel | DeviceKernel
-Pattern = tuple[bool, ...]  # which results a delta arrives at
 
 
 # -- programs ---------------------------------------------------------------------------------------
@@ -213,8 +212,8 @@ class Lowered:
         if not all(isinstance(x, Var) and x.shape for x in self.results):
             raise NoProgram("a result is no array of rows")
 
-    def backward(self, pattern: Pattern) -> tuple[list[Var], list[Eqn], list[Delta]]:
-        """The deltas that arrive, the equations, and the deltas of operands."""
+    def backward(self, pattern: tuple[bool, ...]) -> tuple[list[Var], list[Eqn], list[Delta]]:
+        """The deltas that arrive at results, where the pattern has them; the equations, and the deltas of operands."""
         avals = {i: self._avals[i] for i, given in enumerate(pattern) if given}
         arriving, builder, deltas = self._graph.backward(avals)
         sent = [*map(_as_delta, deltas)]

@@ -26,21 +26,21 @@ Launching: TypeAlias = Callable[[int], None]  # runs the launch with a number
 _GIVEN = -1  # stands for the table of all values from outside
 
 
-def forward_uses(step: Launch, given: bool) -> Uses:
+def forward_uses(launch: Launch, given: bool) -> Uses:
     """The uses of a launch forward."""
-    changes: set[object] = {*(table for table, _ in step.writes), *step.drops, ("group", step.group)}
+    changes: set[object] = {*(table for table, _ in launch.writes), *launch.drops, ("group", launch.group)}
     if given:
         changes.add(_GIVEN)
-    return Uses(set(_tables(step)), changes)
+    return Uses(set(_tables(launch)), changes)
 
 
-def backward_uses(step: Launch, given: bool) -> Uses:
+def backward_uses(launch: Launch, given: bool) -> Uses:
     """The uses of a launch backward, which adds to the deltas of what it has read."""
-    return Uses({table for table, _ in step.writes}, {*_tables(step), ("group", step.group)})
+    return Uses({table for table, _ in launch.writes}, {*_tables(launch), ("group", launch.group)})
 
 
-def _tables(step: Launch) -> Iterator[int]:
-    for read in step.reads:
+def _tables(launch: Launch) -> Iterator[int]:
+    for read in launch.reads:
         if read.tables is None:
             yield read.table
         else:
@@ -60,11 +60,11 @@ class Pass:
         terms: Terms = TERMS,
     ) -> None:
         self._pool, self._terms = pool, terms
-        self._order = range(len(of.steps))[::-1] if backward else range(len(of.steps))
+        self._order = range(len(of.launches))[::-1] if backward else range(len(of.launches))
         uses = backward_uses if backward else forward_uses
-        self._needs = needs_of(uses(of.steps[i], given[of.steps[i].group]) for i in self._order)
+        self._needs = needs_of(uses(of.launches[i], given[of.launches[i].group]) for i in self._order)
         self._tasks: TaskSchedule | None = None
-        by_others = [foreign[of.steps[i].group] for i in self._order]
+        by_others = [foreign[of.launches[i].group] for i in self._order]
         if sum(by_others) > 1:
             self._tasks = overlapping(self._needs, by_others, pool.threads)
         self._choice = Choice(terms, None if self._tasks is None else 1)
@@ -116,10 +116,10 @@ class Lanes:
         self._pool.run([lambda: Spawned(partial(work, i) for i in range(count))], ONE_TASK)
         return [found[i] for i in range(count)]
 
-    def passes(self, of: Schedule, graph: Region) -> tuple[Pass, Pass]:
+    def passes(self, of: Schedule, region: Region) -> tuple[Pass, Pass]:
         """Forward and backward."""
-        foreign = tuple([g.signature is not None and is_foreign(g.signature) for g in graph.groups])
-        given = tuple([g.form.source is RowSource.GIVEN for g in graph.groups])
+        foreign = tuple([g.signature is not None and is_foreign(g.signature) for g in region.groups])
+        given = tuple([g.form.source is RowSource.GIVEN for g in region.groups])
         found = self._made.get((foreign, given))
         if found is None:
             forth, back = (Pass(of, backward, foreign, given, self._pool) for backward in (False, True))

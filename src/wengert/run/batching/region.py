@@ -382,24 +382,24 @@ def _rank(signature: Signature) -> tuple[int, tuple[Role, ...]]:
 # -- rewrites ---------------------------------------------------------------------------------------
 
 
-def with_dead(graph: Region, roots: Iterable[int]) -> None:
+def with_dead(region: Region, roots: Iterable[int]) -> None:
     """Split groups by whether deltas from the roots, given as numbers, arrive at their nodes.
 
     Where no delta arrives, 0 times infinity would be sent on.
     """
-    if not any(map(_stops, graph.groups)):
+    if not any(map(_stops, region.groups)):
         return
-    live = flags(graph.size)
+    live = flags(region.size)
     stack = [*roots]
     live[stack] = True
-    below = _sent_to(graph)
+    below = _sent_to(region)
     while stack:
         for number in below.get(stack.pop(), ()):
             if not live[number]:
                 live[number] = True
                 stack.append(number)
     groups: list[Group] = []
-    for group in graph.groups:
+    for group in region.groups:
         reached = live[group.members]
         if group.form.source is RowSource.GIVEN or not any(group.form.sends) or reached.all():
             groups.append(group)
@@ -409,8 +409,8 @@ def with_dead(graph: Region, roots: Iterable[int]) -> None:
                 some = replace(group)
                 some.keep(marked(part))
                 groups.append(some)
-        graph.subgraphs = ()
-    graph.groups = groups
+        region.subgraphs = ()
+    region.groups = groups
 
 
 def _stops(group: Group) -> bool:
@@ -423,10 +423,10 @@ def _stops(group: Group) -> bool:
     )
 
 
-def _sent_to(graph: Region) -> dict[int, list[int]]:
+def _sent_to(region: Region) -> dict[int, list[int]]:
     """For each node the operands that it sends deltas to."""
     found: dict[int, list[int]] = {}
-    for group in graph.groups:
+    for group in region.groups:
         alone = group.form.source is RowSource.ALONE
         columns = [i for i, sends in enumerate(group.form.sends) if sends or alone]
         if columns:
@@ -435,9 +435,9 @@ def _sent_to(graph: Region) -> dict[int, list[int]]:
     return found
 
 
-def with_stacks(graph: Region) -> None:
+def with_stacks(region: Region) -> None:
     """Put a read of rows in place of each stack: the columns of a batch cost one gather, however many examples."""
-    graph.groups = [_as_read(group) if _stacks(group) else group for group in graph.groups]
+    region.groups = [_as_read(group) if _stacks(group) else group for group in region.groups]
 
 
 def _stacks(group: Group) -> bool:
@@ -456,22 +456,22 @@ def _as_read(stacks: Group) -> Group:
     return replace(stacks, form=read, refs=stacks.refs.reshape(-1), counts=counts)
 
 
-def with_sums(graph: Region, kept: Iterable[int]) -> None:
+def with_sums(region: Region, kept: Iterable[int]) -> None:
     """Put one sum in place of each tree of additions that nobody else reads; the nodes `kept` are asked for.
 
     The losses of a batch cost one launch, however they are added up.
     """
-    adding = [group for group in graph.groups if _adds(group)]
+    adding = [group for group in region.groups if _adds(group)]
     if not adding:
         return
-    sources, _ = graph.edges()
-    readers = counted(sources, graph.size)
+    sources, _ = region.edges()
+    readers = counted(sources, region.size)
     for number in kept:
         readers[number] += 2
-    graph.absorbed = flags(graph.size)
+    region.absorbed = flags(region.size)
     for group in adding:
-        _collapse(graph, group, graph.absorbed, readers)
-    graph.groups = [group for group in graph.groups if len(group.members)]
+        _collapse(region, group, region.absorbed, readers)
+    region.groups = [group for group in region.groups if len(group.members)]
 
 
 def _adds(group: Group) -> bool:
@@ -486,9 +486,9 @@ def _adds(group: Group) -> bool:
     )
 
 
-def _collapse(graph: Region, adding: Group, absorbed: Places, readers: Places) -> None:
+def _collapse(region: Region, adding: Group, absorbed: Places, readers: Places) -> None:
     members, operands = adding.members, adding.refs >> BITS
-    place = flags(graph.size, -1)  # of a node among the additions
+    place = flags(region.size, -1)  # of a node among the additions
     place[members] = span(0, len(members))
     inner = (place[operands] >= 0) & (readers[operands] == 1)
     upper = span(0, len(members))  # of an inner addition its reader, of all others themselves
@@ -500,9 +500,9 @@ def _collapse(graph: Region, adding: Group, absorbed: Places, readers: Places) -
     if not inside.any():
         return
     absorbed[members[inside]] = True
-    if absorbed[graph.numbers_below()].any():
-        graph.subgraphs = ()
-    summed = flags(graph.size)
+    if absorbed[region.numbers_below()].any():
+        region.subgraphs = ()
+    summed = flags(region.size)
     summed[tops[inside]] = True
     rest = ~summed[tops]
     outer = ~(inner | rest[:, None]).reshape(-1)
@@ -511,5 +511,5 @@ def _collapse(graph: Region, adding: Group, absorbed: Places, readers: Places) -
     of = adding.form.results[0]
     form = GroupForm(RowSource.SUM, (0,), (of.trainable,), (), (), (of,))
     order = argsort(tops)
-    graph.groups.append(Group(form, None, members=sums, refs=codes[order], counts=counts))
+    region.groups.append(Group(form, None, members=sums, refs=codes[order], counts=counts))
     adding.keep(marked(rest))

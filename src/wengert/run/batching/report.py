@@ -34,11 +34,11 @@ class Line:
         """Rows a launch."""
         return self.rows / self.launches if self.launches else 0.0
 
-    def add(self, step: Launch) -> None:
+    def add(self, launch: Launch) -> None:
         """One more launch."""
         self.launches += 1
-        self.rows += step.width
-        for read in step.reads:
+        self.rows += launch.width
+        for read in launch.reads:
             if isinstance(read.at, slice) or read.one:
                 self.views += 1
             else:

@@ -101,7 +101,7 @@ class Schedule:
     """All launches of a structure, and where each result lies; nothing in it belongs to one expression."""
 
     orders: list[Places]  # of each group, the order in which launches take its members
-    steps: list[Launch]
+    launches: list[Launch]
     tables: list[Table]
     table_of: Places  # of each result
     row_of: Places
@@ -127,59 +127,59 @@ class Schedule:
         return self.table_of.item(result), self.row_of.item(result)
 
 
-def scheduled(graph: Region, launch_of: Places, kept: Iterable[int] | None = None) -> Schedule:
+def scheduled(region: Region, launch_of: Places, kept: Iterable[int] | None = None) -> Schedule:
     """The schedule of nodes whose launches are known; without a way back if the codes are given that are `kept`."""
-    counts = flags(graph.size, 0)
-    for group in graph.groups:
+    counts = flags(region.size, 0)
+    for group in region.groups:
         counts[group.members] = len(group.form.results)
     base = cumulated(counts)
-    live = None if kept is None else Liveness(graph, launch_of, base, kept)
-    orders = [argsort((live.turns if live else launch_of)[g.members]) for g in graph.groups]
-    launches: list[_Launch] = []
-    within = flags(graph.size, 0)
+    live = None if kept is None else Liveness(region, launch_of, base, kept)
+    orders = [argsort((live.turns if live else launch_of)[g.members]) for g in region.groups]
+    drafts: list[_Draft] = []
+    within = flags(region.size, 0)
     for number, order in enumerate(orders):
-        launches += _launches(graph.groups[number], number, order, launch_of, base, within)
-    launches.sort(key=lambda launch: launch.turn)
-    output_of, outputs = _outputs(launches, int(base[-1]))
-    gathers = _Gathers(launches, output_of, outputs)
+        drafts += _launches(region.groups[number], number, order, launch_of, base, within)
+    drafts.sort(key=lambda draft: draft.turn)
+    output_of, outputs = _outputs(drafts, int(base[-1]))
+    gathers = _Gathers(drafts, output_of, outputs)
     rows = RowPlaces(live)
-    tables, table_of, first, trainable = _tables(launches, _together(launches, gathers, outputs), rows)
+    tables, table_of, first, trainable = _tables(drafts, _together(drafts, gathers, outputs), rows)
     table_of_result = table_of[output_of]
     row_of = first[output_of] + spread(within, counts)
     gathers.lie(table_of_result, row_of)
     firsts = [*zip(table_of.tolist(), first.tolist(), strict=True)]
-    _lie(launches, gathers, firsts, rows.dropped())
-    steps = [launch.step for launch in launches]
+    _lie(drafts, gathers, firsts, rows.dropped())
+    launches = [draft.launch for draft in drafts]
     waiting = {}
     if live is None:
-        reads = [read for step in steps for read in step.reads]
+        reads = [read for launch in launches for read in launch.reads]
         waiting = _plan_scatters(gathers, reads, trainable, firsts, tables)
     starts: list[list[int]] = [[] for _ in tables]
-    for step in steps:
-        for table, row in step.writes:
+    for launch in launches:
+        for table, row in launch.writes:
             starts[table].append(row)
     lost = None if live is None else live.lost
-    return Schedule(orders, steps, tables, table_of_result, row_of, base, starts, lost, waiting)
+    return Schedule(orders, launches, tables, table_of_result, row_of, base, starts, lost, waiting)
 
 
 # -- launches and their tables ----------------------------------------------------------------------
 
 
 @dataclass(slots=True)
-class _Launch:
+class _Draft:
     """One launch while its rows are looked for; `turn`: its place in the order of launches."""
 
     turn: int
     form: GroupForm
     results: Places  # of each member, its first
     operands: list[Places]  # of each, the results that are read
-    step: Launch
+    launch: Launch
     output: int = 0  # the number of its first output
 
 
 def _launches(
     group: Group, number: int, order: Places, launch_of: Places, base: Places, within: Places
-) -> Iterator[_Launch]:
+) -> Iterator[_Draft]:
     """The launches of one group; `within` gets the place of each member in its launch."""
     form, members = group.form, group.members[order]
     turns = launch_of[members]
@@ -198,11 +198,11 @@ def _launches(
     for turn, start, width in zip(turns[starts].tolist(), starts.tolist(), widths.tolist(), strict=True):
         stop = start + width
         read = slice(start, stop) if bounds is None else slice(int(bounds[start]), int(bounds[stop]))
-        step = Launch(number, start, stop, _goes_alone(form, width))
+        launch = Launch(number, start, stop, _goes_alone(form, width))
         if counts is not None:
-            step.counts = counts[start:stop]
-            step.starts = cumulated(step.counts)[:-1]
-        yield _Launch(turn, form, first[start:stop], [operand[read] for operand in matrix], step)
+            launch.counts = counts[start:stop]
+            launch.starts = cumulated(launch.counts)[:-1]
+        yield _Draft(turn, form, first[start:stop], [operand[read] for operand in matrix], launch)
 
 
 def _goes_alone(form: GroupForm, width: int) -> bool:
@@ -214,15 +214,15 @@ def _goes_alone(form: GroupForm, width: int) -> bool:
     return form.source is RowSource.OPERATION and width == 1
 
 
-def _outputs(launches: Iterable[_Launch], results: int) -> tuple[Places, int]:
+def _outputs(drafts: Iterable[_Draft], results: int) -> tuple[Places, int]:
     """The number of the launch's output that each result is a row of, and how many outputs there are."""
     outputs = 0
     output_of = flags(results, 0)
-    for launch in launches:
-        launch.output = outputs
-        for part in range(len(launch.form.results)):
-            output_of[launch.results + part] = outputs + part
-        outputs += len(launch.form.results)
+    for draft in drafts:
+        draft.output = outputs
+        for part in range(len(draft.form.results)):
+            output_of[draft.results + part] = outputs + part
+        outputs += len(draft.form.results)
     return output_of, outputs
 
 
@@ -232,9 +232,9 @@ class _Gathers:
     `sends`: of each, whether it sends deltas back to many rows at once.
     """
 
-    def __init__(self, launches: Sequence[_Launch], output_of: Places, outputs: int) -> None:
-        operands = [operand for launch in launches for operand in launch.operands]
-        self.sends = [sends and not launch.step.alone for launch in launches for sends in launch.form.sends]
+    def __init__(self, drafts: Sequence[_Draft], output_of: Places, outputs: int) -> None:
+        operands = [operand for draft in drafts for operand in draft.operands]
+        self.sends = [sends and not draft.launch.alone for draft in drafts for sends in draft.form.sends]
         self.results = concatenate(operands)
         self.lengths = places([len(operand) for operand in operands])
         self.bounds = cumulated(self.lengths)
@@ -271,7 +271,7 @@ class _Gathers:
         return slice(row, row + 1) if several and row == self.high[gather] else None
 
 
-def _together(launches: Iterable[_Launch], gathers: _Gathers, outputs: int) -> list[int]:
+def _together(drafts: Iterable[_Draft], gathers: _Gathers, outputs: int) -> list[int]:
     """For each output the first of those that are read with it."""
     upper = list(range(outputs))
 
@@ -281,10 +281,10 @@ def _together(launches: Iterable[_Launch], gathers: _Gathers, outputs: int) -> l
         return output
 
     read = iter(gathers.read)
-    for launch in launches:
-        for _ in launch.operands:
+    for draft in drafts:
+        for _ in draft.operands:
             several = next(read)
-            if launch.step.alone or len(several) == 1:
+            if draft.launch.alone or len(several) == 1:
                 continue
             first = top(several[0])
             for output in several:
@@ -294,62 +294,62 @@ def _together(launches: Iterable[_Launch], gathers: _Gathers, outputs: int) -> l
 
 
 def _tables(
-    launches: Sequence[_Launch], together: Sequence[int], rows: RowPlaces
+    drafts: Sequence[_Draft], together: Sequence[int], rows: RowPlaces
 ) -> tuple[list[Table], Places, Places, Places]:
     """All tables, and for each output its table, its first row, and whether it wants deltas."""
     sizes = counted(places(together), len(together)).tolist()
     apart = {  # with rows of any size, beside which those of one size stand in a list, too
-        together[launch.output + part]
-        for launch in launches
-        for part, kind in enumerate(launch.form.results)
+        together[draft.output + part]
+        for draft in drafts
+        for part, kind in enumerate(draft.form.results)
         if not stackable(kind)
     }
     tables: list[Table] = []
     of: dict[int, int] = {}
     table_of, first, trainable = [], [], []
-    for launch in launches:
-        for part, kind in enumerate(launch.form.results):
-            output, results = launch.output + part, launch.results + part
+    for draft in drafts:
+        for part, kind in enumerate(draft.form.results):
+            output, results = draft.output + part, draft.results + part
             name = together[output]
             if name not in of:
                 of[name] = len(tables)
                 lone = sizes[name] == 1
-                loose = name in apart or (lone and launch.step.alone and len(launch.results) == 1)
+                loose = name in apart or (lone and draft.launch.alone and len(draft.results) == 1)
                 # or it might show rows that are used again
-                own = lone and not launch.step.alone and rows.live is None
+                own = lone and not draft.launch.alone and rows.live is None
                 tables.append(Table(kind, own, loose))
             number = of[name]
             tables[number].trainable |= kind.trainable
             trainable.append(kind.trainable)
             table_of.append(number)
-            first.append(rows.first(number, tables[number].loose, launch.turn, results))
+            first.append(rows.first(number, tables[number].loose, draft.turn, results))
     for number, table in enumerate(tables):
         table.rows = rows.sizes[number]
     return tables, places(table_of), places(first), places(trainable)
 
 
 def _lie(
-    launches: Iterable[_Launch],
+    drafts: Iterable[_Draft],
     gathers: _Gathers,
     firsts: Sequence[Place],
     drops: Mapping[int, list[int]],
 ) -> None:
-    """Write into the steps what they read, operand by operand, and where their results lie."""
+    """Write into the launches what they read, operand by operand, and where their results lie."""
     gather = 0
-    for launch in launches:
-        step = launch.step
-        for _ in launch.operands:
-            if step.alone:
+    for draft in drafts:
+        launch = draft.launch
+        for _ in draft.operands:
+            if launch.alone:
                 here = gathers.slice_of(gather)
                 read = Read(-1, gathers.rows[here], tables=gathers.tables[here])
             else:
-                one = gathers.one(gather) if step.counts is None else None
+                one = gathers.one(gather) if launch.counts is None else None
                 table, _ = firsts[gathers.read[gather][0]]
                 read = Read(table, gathers.at(gather)) if one is None else Read(table, one, one=True)
-            step.reads.append(read)
+            launch.reads.append(read)
             gather += 1
-        step.writes += firsts[launch.output : launch.output + len(launch.form.results)]
-        step.drops = drops.get(launch.turn, ())
+        launch.writes += firsts[draft.output : draft.output + len(draft.form.results)]
+        launch.drops = drops.get(draft.turn, ())
 
 
 # -- deltas -----------------------------------------------------------------------------------------
@@ -447,19 +447,19 @@ class Liveness:
     `base`: of each node, its first result.
     """
 
-    def __init__(self, graph: Region, launch_of: Places, base: Places, kept: Iterable[int]) -> None:
+    def __init__(self, region: Region, launch_of: Places, base: Places, kept: Iterable[int]) -> None:
         self.end = int(launch_of.max()) + 1  # no launch
-        codes = concatenate([*[group.refs.reshape(-1) for group in graph.groups], places(kept)])
+        codes = concatenate([*[group.refs.reshape(-1) for group in region.groups], places(kept)])
         read = base[codes >> BITS] + (codes & MASK)
-        _, readers = graph.edges()
+        _, readers = region.edges()
         at = flags(len(read), self.end)
         at[: len(readers)] = launch_of[readers]
         order = argsort(at)
         self.last = spread(launch_of, base[1:] - base[:-1])
         self.last[read[order]] = at[order]  # of several the greatest, which comes last
-        alone = flags(graph.size)
+        alone = flags(region.size)
         widths = counted(launch_of[launch_of >= 0], self.end)
-        for group in graph.groups:
+        for group in region.groups:
             if group.form.source in (RowSource.ALONE, RowSource.RAGGED):
                 alone[group.members] = True
             elif group.form.source is RowSource.OPERATION:
