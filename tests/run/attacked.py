@@ -66,7 +66,7 @@ def alike(network: Network, steps: int = 4, worth: int = 2, plans: int | None = 
     wanted = trained(network, plain(), steps)
     with none_interrupted():
         found = trained(network, executor, steps)
-    near(found, wanted)
+    same(found, wanted)
     assert plans is None or watched.made == plans
     return watched
 

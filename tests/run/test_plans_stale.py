@@ -71,7 +71,7 @@ def test_literals_of_other_kinds_have_plans_of_their_own() -> None:
         found = wg.sum(wg.tanh(w * literal) + literal).train().run(executor)
         wanted = wg.sum(wg.tanh(v * literal) + literal).train().run(plain())
         same([np.array(found), np.array(w.data)], [np.array(wanted), np.array(v.data)])
-    assert plans.made == 6
+    assert plans.made == 7  # one for matrices of any layout
 
 
 def test_other_attributes_have_plans_of_their_own() -> None:

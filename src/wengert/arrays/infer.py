@@ -32,6 +32,7 @@ from wengert.arrays.axes import expanded, window_counts
 from wengert.arrays.chance import dropout_mask, dropout_masks
 from wengert.arrays.dispatch import is_array
 from wengert.arrays.namespace import ScalarNamespace
+from wengert.arrays.ownership import is_turned
 from wengert.arrays.scatter import places, starts, within
 from wengert.arrays.segments import sum_rows
 from wengert.arrays.types import INTEGER
@@ -76,8 +77,7 @@ def aval_on_device(x: Any) -> Aval:  # Any: data
 def _order_of(x: Any) -> Order:  # Any: an array of numpy's
     if x.flags.c_contiguous:
         return "compact"
-    steps = [step for step, n in zip(x.strides, x.shape, strict=True) if n > 1]
-    return "gaps" if all(step > 0 for step in steps) and sorted(steps, reverse=True) == steps else "other"
+    return "other" if is_turned(x) else "gaps"
 
 
 def infer(

@@ -18,7 +18,7 @@ import numpy as np
 from wengert.arrays.namespace import Shape, Value
 from wengert.errors import NotDifferentiableError
 
-__all__ = ["ALONE", "as_readonly", "freeze", "new_array", "own_copy", "owners", "unshared"]
+__all__ = ["ALONE", "as_readonly", "freeze", "is_turned", "new_array", "own_copy", "owners", "unshared"]
 
 # What `sys.getrefcount` says of an object that one attribute holds: the argument of the call counts, too. Ask with
 # the attribute itself as the argument: a local variable counts as well, but not in every Python.
@@ -42,6 +42,17 @@ def new_array(shape: Shape, dtype: Value) -> Value:
         return np.empty(shape, dtype)
     memory = _buffer(np.empty(size + _LINE, np.uint8))
     return np.ndarray(shape, dtype, memory, -addressof(_first(memory)) % _LINE)
+
+
+def is_turned(x: Value) -> bool:
+    """True if the axes of an array lie in another order than C's, or are gone through backwards.
+
+    >>> x = np.zeros((3, 4))
+    >>> is_turned(x[:, ::2]), is_turned(x.T), is_turned(x[::-1])
+    (False, True, True)
+    """
+    steps = [step for step, n in zip(x.strides, x.shape, strict=True) if n > 1]
+    return any(step <= 0 for step in steps) or sorted(steps, reverse=True) != steps
 
 
 def own_copy(x: Value) -> Value:

@@ -2,15 +2,18 @@
 
 Knows: that a plan fits where every signature is the same, every operand that was shared is shared, no two that
 were different are one, and optimizers make the steps that it makes; that the weights which a cell has captured are
-the same wherever its signature is; that part of an expression is told by its nodes in place of a root.
+the same wherever its signature is; that part of an expression is told by its nodes in place of a root; that a plan
+for literals in C order has other bits for others.
 Refuses to know: what the plan computes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
+from wengert.arrays import ARRAY_CLASS
+from wengert.arrays.ownership import is_turned
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import Signature
 from wengert.graph.store import Ref
@@ -18,6 +21,7 @@ from wengert.graph.template import captured_by
 from wengert.graph.weights import Weight
 from wengert.program.text import executed, function_text
 
+_ARRAY: Final[Any] = ARRAY_CLASS  # Any: numpy's class, which is not imported here
 # weights and their cells; Any: literals of every type; targets
 Found = tuple[tuple[Weight, ...], Sequence[Ref], tuple[Any, ...], tuple[Expression, ...]]
 Binder = Callable[[Node], Found | None]
@@ -113,7 +117,25 @@ def _looks(
             lines.append(f"({', '.join(taken)},) = {name}.operands{part}")
         lines += [f"if {check}: return None" for check in checks]
     scope: dict[str, Any] = {name: signature for signature, name in known.items()}  # Any: as above
-    return lines, literals, scope | {names[w]: w for w in fixed}
+    lines += _layouts(nodes, literals)
+    return lines, literals, scope | {names[w]: w for w in fixed} | {"is_turned": is_turned}
+
+
+def _layouts(nodes: Sequence[Node], literals: Sequence[Sequence[str]]) -> list[str]:
+    """The line that looks at the layouts of literals, if all of these have their axes in order.
+
+    A program for such has other bits for others; one for others takes any: see `avals_of_literals`.
+    """
+    arrays: dict[str, Any] = {}  # Any: numpy's arrays
+    for node, names in zip(nodes, literals, strict=True):
+        given = (x for i, x in enumerate(node.operands) if i not in node.signature.nodes)
+        arrays |= {
+            name: x for name, x in zip(names, given, strict=False) if isinstance(x, _ARRAY) and x.ndim > 1
+        }
+    if not arrays or any(map(is_turned, arrays.values())):
+        return []
+    compact = " and ".join(f"{name}.flags.c_contiguous" for name in arrays)
+    return [f"if not ({compact}) and any(map(is_turned, {_tuple(arrays)})): return None"]
 
 
 def _fixed(nodes: Sequence[Node]) -> set[Expression]:

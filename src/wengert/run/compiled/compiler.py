@@ -40,7 +40,7 @@ from wengert.program.program import Argument, Eqn, Program, Var, vars_in
 from wengert.run.compiled.binder import Binder, binder
 from wengert.run.compiled.cells import CellPrograms
 from wengert.run.compiled.device import DeviceProgram
-from wengert.run.compiled.lowered import LoweredLoss, device_of, lowered_in_steps, seed_of
+from wengert.run.compiled.lowered import LoweredLoss, avals_of_literals, device_of, lowered_in_steps, seed_of
 from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
@@ -103,7 +103,10 @@ class _LoweredSegment:
                 known[slot] = whole
                 self.leaf[slot] = at, None
         capture(nodes, (), True, resolved, operations)
-        known |= {slot: self.input(x) for slot, x in operations.inputs}
+        avals = avals_of_literals([x for _, x in operations.inputs])
+        for (slot, _), aval in zip(operations.inputs, avals, strict=True):
+            known[slot] = builder.input(aval)
+            self.inputs.append(known[slot].var)
         self.lowering = Lowering(operations, builder, known)
 
     def input(self, value: Value) -> Tracer:

@@ -144,8 +144,10 @@ def lowered_in_steps(
     operations = capture(nodes, weights, literals=True)
     slots = operations.slots
     known = {slots[w]: made.data[w] for w in weights}
-    for slot, x in operations.inputs[len(weights) :]:
-        known[slot] = made.input(partial(_itself, x))
+    literals = operations.inputs[len(weights) :]
+    avals = avals_of_literals([x for _, x in literals], aval_on_device if on_device else aval_of)
+    for (slot, x), aval in zip(literals, avals, strict=True):
+        known[slot] = made.input(partial(_itself, x), aval)
     lowering = Lowering(operations, made.builder, known)
     yield
     lowering.forward()
@@ -167,6 +169,20 @@ def lowered_in_steps(
 def lowered(nodes: Sequence[Node], weights: Sequence[Weight], back: bool = True) -> LoweredLoss:
     """The value of the last node, and if it goes `back` the deltas of weights, at once."""
     return finished(lowered_in_steps(nodes, weights, back, None))
+
+
+def avals_of_literals(
+    literals: Sequence[Any],  # Any: of every type
+    found: Callable[[Any], Aval] = aval_of,
+) -> list[Aval]:
+    """The abstract values of all literals of a structure: in C order where all are, else in any.
+
+    So there are at most two programs of a structure, whichever of its literals lie how; see `binder`.
+    """
+    avals = [*map(found, literals)]
+    if all(aval.order != "other" or len(aval.shape) < 2 for aval in avals):
+        return avals
+    return [Aval(x.shape, x.dtype, x.form, "other") if x.form == "array" else x for x in avals]
 
 
 def device_of(nodes: Sequence[Node]) -> Any:  # Any: one of cupy's

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from functools import partial
-from operator import is_, itemgetter
+from operator import attrgetter, is_, itemgetter
 from threading import Lock
 from typing import Any, Final
 
-from wengert.arrays import Value, all_quiet, give_back
+from wengert.arrays import Value, all_quiet, give_back, is_array
 from wengert.arrays.changes import Change, carry_out
+from wengert.arrays.ownership import is_turned
 from wengert.arrays.stacked import rows_of
 from wengert.control import Run
 from wengert.errors import DeviceError, NonFiniteError
@@ -34,6 +35,7 @@ from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.program import PlanProgram, not_made
 from wengert.run.tapes import each_handed_over, handed_over
 
+_data_of: Final = attrgetter("data")
 _MAKING: Final = 1 << 20  # bytes of equations and text, as long as it is being made; it is done in some runs
 
 
@@ -210,7 +212,14 @@ class Bound:
         self.cells = cells
 
     def at(self, refs: Refs, snapshot: int) -> Bound:
-        """This plan where some weights have other data; where cells may move, all of its cells are its own."""
+        """This plan where some weights have other data; where cells may move, all of its cells are its own.
+
+        It is made for data in C order, as those of weights are: Interrupted for others.
+        """
+        if any(
+            is_array(x) and not x.flags.c_contiguous and is_turned(x) for x in map(_data_of, refs.values())
+        ):
+            raise Interrupted
         if self.plan.homes:
             cells = [refs.get(w) or Ref(w.ref.at(snapshot)) for w in self.weights]
         else:

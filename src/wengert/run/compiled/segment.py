@@ -19,6 +19,7 @@ from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from wengert.arrays import ARRAY_CLASS, Value, is_array
+from wengert.arrays.ownership import is_turned
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, UNRESOLVED, Signature
@@ -230,7 +231,11 @@ def form_of(value: Any) -> Form:  # Any: values of every type
     """Key of the values that a program may be given in one place."""
     cls: object = type(value)
     if cls is ARRAY_CLASS:
-        return value.shape, value.dtype, value.flags.c_contiguous
+        return (
+            value.shape,
+            value.dtype,
+            value.flags.c_contiguous or ("turned" if is_turned(value) else "gaps"),
+        )
     if cls in _PLAIN:
         return (cls,)
     if is_array(value):
