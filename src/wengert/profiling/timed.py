@@ -29,7 +29,7 @@ from wengert.run import Batched, Parallel, Sequential, loops
 from wengert.run.batching.cache import ScheduleCache
 from wengert.run.batching.executor import batching_engine
 from wengert.run.careful import Changed
-from wengert.run.commit import Changing, commit, stepped
+from wengert.run.commit import Changing, commit
 from wengert.run.compiled.plan import Bound
 from wengert.run.compiled.plans import Making, Mode, Plans
 from wengert.run.evaluation import Evaluation
@@ -109,7 +109,7 @@ class TimedLoops(loops.Loops):
 
     def _step(self, update: Update, written: set[int]) -> Changing:
         with self._of_weight("step", update.weight):
-            change = stepped(update, written)
+            change = self._usual.step(update, written)
         return partial(self._change, update.weight, change)
 
     def _change(

@@ -193,6 +193,11 @@ def stepped(update: Update, written: set[int]) -> Changing:
         raise ShapeError(f"the optimizer gave a step of shape {shape_of(step)} for {weight!r}")
     if dtype_of(step) != weight.kind.dtype:
         step = step.astype(weight.kind.dtype)  # a weight keeps its dtype, whatever a rate's is
+    return densely(step, written)
+
+
+def densely(step: Value, written: set[int]) -> Changing:
+    """Change of an array by one of its shape and dtype, where the buffers `written` are going to change."""
     return partial(_densely, _apart(written, step))
 
 

@@ -42,7 +42,7 @@ from wengert.graph.order import PORTION
 from wengert.graph.template import Template, template_of
 from wengert.graph.weights import Weight
 from wengert.lazy import without_products
-from wengert.run.commit import commit
+from wengert.run.commit import Stepped, commit, stepped
 
 Values = dict[Any, Value]  # Any: expressions, and `inside_of` a call
 Failure = tuple[Exception, ...]
@@ -305,6 +305,7 @@ class Loops:
 
     inside: Loops | None = None  # the loops for what cells do, if they are not the usual ones
     goes_back = True  # what cells compute on their way is needed once more
+    step: Stepped = staticmethod(stepped)  # what takes each step of a commit
 
     def forward(
         self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
@@ -356,7 +357,7 @@ class Loops:
         refused: Callable[[Exception], None] | None = None,
     ) -> None:
         """The end of a training."""
-        commit(deltas, snapshot, loss, refused)
+        commit(deltas, snapshot, loss, refused, self.step)
 
 
 class _Passing(Loops):

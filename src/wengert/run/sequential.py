@@ -33,6 +33,7 @@ from wengert.run.commit import Doubts, Interrupted
 from wengert.run.compiled.cells import CellLoops
 from wengert.run.compiled.plans import WORTH, BackwardPrograms, Plans, answer
 from wengert.run.compiled.segment import Segments
+from wengert.run.compiled.steps import steps
 from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.gradient import Wanted
 from wengert.run.loops import ONE_THREAD, Loops
@@ -291,7 +292,9 @@ class Sequential(Interpreter):
             engine = Engine(loops=Changed(rules, arrays))
         elif compiled:
             plans = Plans(stacked=stacked, in_steps=True, native=native)
-            engine = Engine(plans, Segments(WORTH), CellLoops(), backward=BackwardPrograms(WORTH))
+            loops = CellLoops()
+            loops.step = steps(native).stepped
+            engine = Engine(plans, Segments(WORTH), loops, backward=BackwardPrograms(WORTH))
         else:
             engine = Engine()
         super().__init__(engine)

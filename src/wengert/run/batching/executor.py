@@ -30,6 +30,7 @@ from wengert.run.batching.region import Region
 from wengert.run.batching.report import Report
 from wengert.run.batching.schedule import Place
 from wengert.run.batching.scheduler import STOPS, Scheduler, Waves
+from wengert.run.compiled.steps import steps
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fiber, Fork, Wait, in_turn
 from wengert.run.loops import ONE_THREAD, Loops, backward, forward, noted
@@ -435,7 +436,8 @@ class Batched(Interpreter):
     def __init__(self, threads: int = 1) -> None:
         pool = ThreadPool(checked_threads(threads, "Batched"))
         self.threads = pool.threads
-        loops: Loops = ThreadedLoops(pool) if pool.threads > 1 else ONE_THREAD
+        loops = ThreadedLoops(pool) if pool.threads > 1 else Loops()
+        loops.step = steps(True).stepped
         lanes = partial(Lanes, pool) if pool.threads > 1 else None
         self._schedules = ScheduleCache(loops, lanes=lanes)
         self._waves = Waves(pool, SpeculationTuner()) if pool.threads > 1 else None

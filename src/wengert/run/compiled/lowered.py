@@ -17,6 +17,7 @@ from wengert.arrays import (
     HOST,
     Float32,
     Value,
+    all_quiet,
     copied,
     dtype_of,
     is_array,
@@ -214,6 +215,28 @@ def seed_of(value: Any, loss: Expression) -> Any:  # Any: a tracer or a constant
     )
 
 
+def lowered_step(
+    weight: Weight, delta: Aval, lazy: bool, told: Mapping[str, Any]
+) -> tuple[Program, tuple[str, ...]] | None:
+    """The program of one step, and the names of numbers of its settings; None where there is none.
+
+    Inputs are the data, a delta, these numbers, the states and what the commit has `told` the optimizer: values, and
+    those in tuples. Outputs are the step and the next states. A lazy delta is carried out, or there is no program.
+
+    Any: numbers, arrays and tuples of them.
+    """
+    low = LoweredLoss([weight])
+    given = low.builder.input(delta)
+    low.inputs.append(given.var)
+    made = Updating(low)
+    with all_quiet():
+        step = made.alone(weight, LazyDelta((), 1.0, given) if lazy else given, told)
+    if step is None or isinstance(step, LazyDelta):
+        return None
+    outputs = bare((step, *made.states))
+    return Program(low.inputs, low.builder.eqns, outputs), made.told[0][1] if made.told else ()
+
+
 def _itself(x: Any) -> Any:  # Any: a literal
     return x
 
@@ -273,6 +296,22 @@ class Updating:
         ):  # it decides by a value, or goes round its namespace
             return None
         return None if any(step is None for step in found) else found
+
+    # Any: as in `steps`, and what a commit tells
+    def alone(self, weight: Weight, delta: Any, told: Mapping[str, Any]) -> Any:
+        """The step of one weight in a commit that has told its optimizer this; None if it is unknown."""
+        try:
+            updates = self._staged({weight: delta})
+            if updates is None:
+                return None
+            for name, x in told.items():
+                parts = tuple(
+                    self._of.input(partial(_itself, y)) for y in (x if isinstance(x, tuple) else (x,))
+                )
+                setattr(updates[weight].optimizer, name, parts if isinstance(x, tuple) else parts[0])
+            return self._step(weight, updates[weight])
+        except (TypeError, AttributeError, WengertError):  # as above
+            return None
 
     def _staged(self, deltas: Mapping[Weight, Any]) -> dict[Weight, Update] | None:  # Any: as in `steps`
         """The update of each weight that has an optimizer; None if a state of one is unknown."""

@@ -33,6 +33,7 @@ from wengert.run.compiled.cache import Item
 from wengert.run.compiled.lowered import LoweredLoss, Updating
 from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.program import PlanProgram, not_made
+from wengert.run.compiled.steps import steps as programs_of_steps
 from wengert.run.tapes import each_handed_over, handed_over
 
 _data_of: Final = attrgetter("data")
@@ -55,6 +56,7 @@ class Plan(Item):
         super().__init__()
         self._of = of
         self._stepping = steps  # whether its deltas are for optimizers
+        self.step = programs_of_steps(program is FusingProgram).stepped  # where it does not make those itself
         self.updating = False  # whether it makes the steps of optimizers, too
         self.early = False  # made of a weight's first step, so of no later run
         self.also = 0  # values that a training gives with that of the root
@@ -265,7 +267,7 @@ class Bound:
 
         def change() -> Value:
             settle(run, value)
-            commit(deltas, snapshot, value, _interrupt)
+            commit(deltas, snapshot, value, _interrupt, self.plan.step)
             return self._answer(root, value, also, read)
 
         return value, change

@@ -26,6 +26,7 @@ from wengert.graph.operand import lift_any
 from wengert.graph.operation import EXTERNAL
 from wengert.run.compiled.plans import WORTH, Account, BackwardPrograms, Plans
 from wengert.run.compiled.segment import Segments
+from wengert.run.compiled.steps import steps
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fork, Joined, in_turn
 from wengert.run.own import Choice, RunsOwn, private
@@ -271,6 +272,8 @@ def threaded(
 ) -> Engine:
     """The engine of several threads; plans come after `worth` runs, or else when they pay."""
     loops, of_run = ThreadedLoops(pool), partial(_RunsSpeculation, pool, tuner)
+    if compiled:
+        loops.step = steps(True).stepped
     if pool.threads == 1:
         return Sequential(compiled, stacked=stacked).engine._replace(loops=loops, of_run=of_run)
     evaluations = partial(SpeculativeEvaluation, pool, tuner)

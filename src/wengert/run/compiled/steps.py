@@ -1,0 +1,163 @@
+"""Programs of steps: what an optimizer does with the delta of one weight, where no plan of a loss has that.
+
+Knows: that large weights of one settings object, shape and element type take the same step, which is told by their
+delta, their states, the numbers of these settings, and what the commit has told their optimizers; that a delta which is
+lazy may stay so, and then has no program; that the interpreter takes a step where anything is in doubt.
+Refuses to know: where deltas come from, when weights change, and how.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from weakref import WeakSet
+
+from wengert.arrays import Value, is_host_array
+from wengert.arrays.infer import aval_of
+from wengert.control import without_collector
+from wengert.graph.kinds import Column
+from wengert.graph.weights import Update
+from wengert.later import later
+from wengert.lazy import LazyDelta, Rows, dense
+from wengert.run.commit import Changing, densely, fails, stepped
+from wengert.run.compiled.cache import Cache, Item, RunCounts
+from wengert.run.compiled.plans import WORTH
+
+if TYPE_CHECKING:
+    from wengert.run.compiled.program import PlanProgram
+
+_LEAST: Final = (
+    1 << 14
+)  # elements: a program of Adam takes 0.8 of the interpreter's time for as many, 1.1 for a quarter
+_FEW: Final = 8  # equations: fewer are computed as they are in the same time
+_lowered_step = later("wengert.run.compiled.lowered", "lowered_step")
+_fusing = later("wengert.run.compiled.native", "FusingProgram")
+_plain = later("wengert.run.compiled.program", "PlanProgram")
+
+
+class Given(NamedTuple):
+    """What decides a step besides data and delta: states, and what this commit has told the optimizer, by name."""
+
+    states: dict[str, Value]
+    told: dict[str, Value]
+
+
+class StepProgram(Item):
+    """One step: of data, a delta, numbers of settings, states and what was told a step and the next states."""
+
+    def __init__(self, program: PlanProgram, numbers: Sequence[str], settings: object) -> None:
+        super().__init__()
+        self.program = program
+        self.numbers = numbers
+        self.settings = settings  # they have to live as long as their id counts
+
+    def size(self) -> int:
+        return self.program.size()
+
+    def let_go(self) -> None:
+        self.program.forget()
+
+    def outputs(self, update: Update, given: Given) -> Sequence[Value]:
+        """The step, and the states after it."""
+        weight, delta, optimizer = update
+        numbers = optimizer.inputs() if self.numbers else {}
+        self.program = self.program.latest()
+        settings = [numbers[name] for name in self.numbers]
+        told = _parts(given.told)
+        return self.program.called((weight.ref.data, dense(delta), *settings, *given.states.values(), *told))
+
+
+class StepPrograms:
+    """Those that executors share; made after `worth` steps of weights of `least` elements or more."""
+
+    def __init__(self, native: bool = True, worth: int = WORTH, least: int = _LEAST, few: int = _FEW) -> None:
+        self._make: Callable[..., Any] = _fusing if native else _plain  # Any: a class that is loaded later
+        self._least, self._few = least, few
+        self._without: WeakSet[type] = WeakSet()  # optimizers of few equations
+        self._runs = RunCounts(worth)
+        self._made: Cache[object, StepProgram] = Cache()
+
+    @property
+    def made(self) -> int:
+        """How many there are."""
+        return len(self._made.items())
+
+    def stepped(self, update: Update, written: set[int]) -> Changing:
+        """As the interpreter's, by a program if there is one."""
+        weight, delta, optimizer = update
+        if weight.kind.column is not Column.ARRAY or weight.ref.data.size < self._least:
+            return stepped(update, written)
+        given = None if type(optimizer) in self._without else _given(update)
+        if given is None:
+            return stepped(update, written)
+        lazy = isinstance(delta, LazyDelta)
+        key = (
+            *(type(optimizer), id(optimizer.settings), aval_of(weight.ref.data)),
+            lazy or aval_of(delta),
+            *((name, _form(x)) for of in given for name, x in of.items()),
+        )
+        for found in self._made.of(key):
+            self._made.use(key, found)
+            try:
+                step, *after = found.outputs(update, given)
+            except Exception as failure:
+                self._made.drop(key, found)
+                change = stepped(update, written)  # or the interpreter says whose it is
+                fails(f"a step of {weight!r}", repr(failure))
+                return change
+            vars(optimizer).update(zip(given.states, after, strict=True))
+            return densely(step, written)
+        if self._runs.earned(key):
+            self._trace(key, update, given)
+        return stepped(update, written)
+
+    def _trace(self, key: object, update: Update, given: Given) -> None:
+        """Make the program of this step, if there is one that pays; the interpreter takes it this time."""
+        weight, delta, optimizer = update
+        with without_collector():
+            lazy = isinstance(delta, LazyDelta)
+            found = _lowered_step(weight, aval_of(dense(delta)), lazy, given.told)
+            if found is None:
+                return
+            program, numbers = found
+            if len(program.eqns) < self._few:
+                self._without.add(type(optimizer))
+            else:
+                self._made.keep(key, StepProgram(self._make(program), numbers, optimizer.settings))
+
+
+_ALL: Final = {native: StepPrograms(native) for native in (True, False)}  # of all executors
+
+
+def steps(native: bool) -> StepPrograms:
+    """Those of the process, with compiled groups or without."""
+    return _ALL[native]
+
+
+def _given(update: Update) -> Given | None:
+    """What decides a step of an array of the host, if that is known; else None."""
+    weight, delta, optimizer = update
+    if isinstance(delta, LazyDelta):
+        if isinstance(delta.first, Rows):
+            return None
+    elif not is_host_array(delta):
+        return None
+    states = optimizer.state() if is_host_array(weight.ref.data) else None
+    if states is None:
+        return None
+    told = {name: x for name, x in vars(optimizer).items() if name not in states and name != "_settings"}
+    return Given(states, told) if all(map(_is_data, _parts(told))) else None
+
+
+def _parts(told: dict[str, Value]) -> Iterator[Value]:
+    """All that a commit has told an optimizer: values, and those in tuples."""
+    for x in told.values():
+        yield from x if isinstance(x, tuple) else (x,)
+
+
+def _is_data(x: Value) -> bool:
+    return type(x) is float or is_host_array(x)
+
+
+def _form(x: Value) -> object:
+    return tuple(map(aval_of, x)) if isinstance(x, tuple) else aval_of(x)
