@@ -16,10 +16,17 @@ from xdist.scheduler import LoadFileScheduling
 TYPES: Final = "typecheck/"
 FIRST: Final = (  # files that take tens of seconds, most of them for other processes
     TYPES,
+    "tests/cluster/test_rays.py",
     "tests/test_benchmarks.py",
     "tests/test_versions.py",
     "tests/test_bugs.py",
+    "tests/test_site.py",
     "tests/mypy_plugin/",
+    "tests/run/test_plans_operations.py",
+    "tests/ops/test_gradients.py",
+    "tests/run/test_thrown.py",
+    "tests/run/batching/test_rules.py",
+    "tests/run/test_plans_examples.py",
     "tests/run/batching/test_dtypes.py",
     "tests/run/test_parallel_conformance.py",
     "tests/test_",
