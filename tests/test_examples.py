@@ -147,7 +147,7 @@ def test_a_word_looked_up_twice_gets_both_deltas() -> None:  # D54: equal indice
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", few(range(5), 0, 2))
+@pytest.mark.parametrize("seed", few(range(5), 0, 1))
 def test_digits_are_read(seed: int, monkeypatch: pytest.MonkeyPatch, capsys: Quiet) -> None:
     module = example("digits")
     monkeypatch.setattr(module, "checked_types", lambda: "")  # `test_typecheck` and the type gate check it
