@@ -9,7 +9,6 @@ Refuses to know: how a schedule is made and run; a kept run that fails is left t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
 from typing import Any, Final
@@ -40,7 +39,7 @@ from wengert.run.batching.region import (
     with_stacks,
     with_sums,
 )
-from wengert.run.batching.report import Report
+from wengert.run.batching.report import Report, counted_keys
 from wengert.run.batching.schedule import Place, Schedule, scheduled
 from wengert.run.batching.traversal import KnownValues, of_any_size, region_of
 from wengert.run.cell import is_open
@@ -126,20 +125,18 @@ class ScheduleCache(Plans):
 
     def _ran_alone(self, region: Region) -> None:
         """Report a region of which nothing runs together: one launch a node."""
-        own = [
-            (g, g.signature)
-            for g in region.groups
-            if g.signature is not None and g.signature.mode != EXTERNAL
+        own = [g for g in region.groups if g.signature is not None and g.signature.mode != EXTERNAL]
+        if not own:
+            return
+        alone = [
+            (g.signature.operation.name, why_alone(g.signature), g.site, len(g.members))
+            for g in own
+            if g.signature is not None and g.form.source is RowSource.ALONE and len(g.members) > 1
         ]
-        self.report.runs += len(own) > 0
-        apart = Counter((signature.operation.name, signature.kinds) for _, signature in own)
-        for group, signature in own:
-            count, key = len(group.members), (signature.operation.name, signature.kinds)
-            line = self.report.line(*key)
-            line.add_single(count)
-            line.apart = max(line.apart, apart[key])
-            if group.form.source is RowSource.ALONE and count > 1:
-                self.report.alone(signature.operation.name, why_alone(signature), group.site, count)
+        lines = self.report.begin(counted_keys([g.key for g in own]), alone)
+        for group, line in zip(own, lines, strict=True):
+            assert line is not None, "operations have a line"
+            line.add_single(len(group.members))
 
     # -- by identity --------------------------------------------------------------------------------
 

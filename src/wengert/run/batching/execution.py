@@ -8,7 +8,6 @@ Refuses to know: which graph this is, what a launch computes, and what becomes o
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial, reduce
@@ -32,7 +31,7 @@ from wengert.run.batching.kernel import BatchedKernel, Workspace, batched_kernel
 from wengert.run.batching.lanes import Lanes, Pass
 from wengert.run.batching.ragged import JoinedExamples, in_rows
 from wengert.run.batching.region import Group, GroupForm, Region, RowSource, why_alone
-from wengert.run.batching.report import Line, Report
+from wengert.run.batching.report import Alone, Line, Report, counted_keys
 from wengert.run.batching.schedule import Launch, Place, Read, Schedule, Table
 from wengert.run.loops import Failure, Values, backward, forward, total
 from wengert.run.threads.loops import is_foreign
@@ -55,7 +54,6 @@ class Binding:
     given: list[Any] = field(default_factory=list)  # Any: literals, and nodes whose values are known
     nodes: list[Node] | None = None  # of what runs node by node
     signatures: list[CellSignature] = field(default_factory=list)  # of examples of unlike sizes
-    line: Line | None = None  # of the report
     at: tuple[Any, int] = ("", 0)  # Any: where the user built one of its nodes, as a node has it
 
     @property
@@ -110,34 +108,23 @@ class BoundSchedule:
             if kernel is not None:
                 self.rows[launch.group, kernel] = self.rows.get((launch.group, kernel), 0) + launch.width
             self.kernels.append(kernel)
-        self._alone: list[
-            tuple[str, str, str, int]
-        ] = []  # name, reason, site and count of what has no launch
+        self._alone: list[Alone] = []
         for number, (binding, group) in enumerate(zip(self.bindings, region.groups, strict=True)):
             of = binding.signature
             if of is not None and (binding.nodes or number in why):
                 reason = why.get(number) or why_alone(of)
                 self._alone.append((of.operation.name, reason, group.site, len(group.members)))
-        signatures = [b.signature for b in self.bindings if b.signature is not None]
-        self._apart = Counter((s.operation.name, s.kinds) for s in signatures)
+        self._keys = counted_keys([group.key for group in region.groups])
+        self._lines: Sequence[Line | None] = ()  # of the report, by group
 
     def begin(self) -> None:
         """Find the lines of a run that begins in the report, which may have been cleared."""
-        self.report.runs += 1
-        for binding in self.bindings:
-            if binding.signature is not None:
-                key = (binding.signature.operation.name, binding.signature.kinds)
-                binding.line = self.report.line(*key)
-                binding.line.apart = max(binding.line.apart, self._apart[key])
-            elif binding.form.source is RowSource.SUM:
-                binding.line = self.report.line("sum of additions", binding.form.results)
-        for alone in self._alone:
-            self.report.alone(*alone)
+        self._lines = self.report.begin(self._keys, self._alone)
 
     def ran(self, part: Direction, seconds: Sequence[float], total: float) -> None:
         """Report a run of all launches, and how long each of them took."""
         for launch, spent in zip(self.schedule.launches, seconds, strict=True):
-            line = self.bindings[launch.group].line
+            line = self._lines[launch.group]
             if line is not None:
                 line.seconds += spent
                 if part == "forward":

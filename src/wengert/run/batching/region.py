@@ -199,6 +199,13 @@ class Group:
         """`file:line` where the user built one of them."""
         return position(*self.at)
 
+    @property
+    def key(self) -> tuple[str, tuple[Kind, ...]] | None:
+        """The name and the kinds under which a report has it; None for given values."""
+        if self.form.source is RowSource.SUM:
+            return "sum of additions", self.form.results
+        return None if self.signature is None else (self.signature.operation.name, self.signature.kinds)
+
     def keep(self, which: Places) -> None:
         """Drop all members but those given by place."""
         self.members, self.refs, self.order = self.members[which], taken(self.refs, which), self.order[which]

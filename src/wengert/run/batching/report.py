@@ -6,6 +6,7 @@ Refuses to know: nodes and weights, which it would keep alive.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
@@ -14,6 +15,13 @@ from wengert.graph.kinds import Kind, Role
 from wengert.run.batching.schedule import Launch
 
 Key = tuple[str, tuple[Kind, ...]]  # the name of an operation, and the kinds of its operands
+Alone = tuple[str, str, str, int]  # name, reason, site and count of nodes that run one by one
+
+
+def counted_keys(keys: Sequence[Key | None]) -> list[tuple[Key, int] | None]:
+    """The keys of groups, each with how many groups have it; None of a group without a line."""
+    counts = Counter(keys)
+    return [None if key is None else (key, counts[key]) for key in keys]
 
 
 @dataclass(slots=True)
@@ -88,6 +96,17 @@ class Report:
         if found is None:
             found = self.lines[key] = Line(name, kinds)
         return found
+
+    def begin(self, keys: Sequence[tuple[Key, int] | None], alone: Iterable[Alone]) -> list[Line | None]:
+        """One more run: the lines of its groups, by `counted_keys`, and what of it runs node by node."""
+        self.runs += 1
+        for several in alone:
+            self.alone(*several)
+        lines = [None if found is None else self.line(*found[0]) for found in keys]
+        for line, found in zip(lines, keys, strict=True):
+            if line is not None and found is not None:
+                line.apart = max(line.apart, found[1])
+        return lines
 
     def alone(self, name: str, reason: str, site: str, count: int) -> None:
         """Nodes that ran one by one."""
