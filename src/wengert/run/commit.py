@@ -86,9 +86,7 @@ def prepared(
                 raise
         changes = _changes(updates, step or stepped)
         changes += [(weight.ref, partial(_replaced, term)) for weight, term in replaced.items()]
-        besides: list[Change] = [
-            (setattr, weight.ref, "exposed", True) for weight, term in replaced.items() if term.frozen
-        ]
+        besides: list[Change] = [(setattr, w.ref, "exposed", True) for w, x in replaced.items() if x.frozen]
         for weight, _, optimizer in updates:
             besides += optimizer._late_changes(getrefcount(weight.optimizer) == ALONE)
         optimizers = [update.optimizer for update in updates]
@@ -175,10 +173,11 @@ def _changes(updates: Sequence[Update], step: Stepped) -> list[tuple[Ref, Changi
     return changes
 
 
-def stepped(update: Update, written: set[int]) -> Changing:
-    """Change of a weight by a step of its optimizer, where the buffers `written` are going to change."""
+def stepped(update: Update, written: set[int], step: Value = None) -> Changing:
+    """Change of a weight by a step, its optimizer's if none is given, where buffers `written` are going to change."""
     weight, delta, optimizer = update
-    step = optimizer.step(delta, weight) if optimizer.pure else _step_apart(update)
+    if step is None:
+        step = optimizer.step(delta, weight) if optimizer.pure else _step_apart(update)
     if weight.kind.column is Column.OTHER:
         return _moved(weight, dense(step))
     cls = _SCALARS.get(weight.kind.column)
@@ -193,11 +192,6 @@ def stepped(update: Update, written: set[int]) -> Changing:
         raise ShapeError(f"the optimizer gave a step of shape {shape_of(step)} for {weight!r}")
     if dtype_of(step) != weight.kind.dtype:
         step = step.astype(weight.kind.dtype)  # a weight keeps its dtype, whatever a rate's is
-    return densely(step, written)
-
-
-def densely(step: Value, written: set[int]) -> Changing:
-    """Change of an array by one of its shape and dtype, where the buffers `written` are going to change."""
     return partial(_densely, _apart(written, step))
 
 
@@ -253,9 +247,8 @@ def _replaced(term: Replacement, old: Value, in_place: bool) -> tuple[Value, lis
 
 
 def _densely(step: Value, old: Value, in_place: bool) -> tuple[Value, list[Change]]:
-    return _lazily(
-        LazyDelta((), 1.0, step), old, in_place
-    )  # never `old - step`: of shape () that is no array
+    # never `old - step`: of shape () that is no array
+    return _lazily(LazyDelta((), 1.0, step), old, in_place)
 
 
 class Interrupted(Exception):

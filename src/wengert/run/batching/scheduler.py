@@ -253,10 +253,8 @@ class Scheduler:
 
     def _source(self, fiber: Fiber) -> object:
         """Source of a fiber; of a branch that has begun, the outermost part that is left."""
-        node = self.fibers[fiber]
-        return (
-            node.operands[0] if node is not None else fiber.frames[0] if fiber.asked is None else fiber.asked
-        )
+        x = self.fibers[fiber]
+        return x.operands[0] if x is not None else fiber.frames[0] if fiber.asked is None else fiber.asked
 
     def _stopped(self, fiber: Fiber) -> None:
         """A fiber has asked for something, or has ended."""

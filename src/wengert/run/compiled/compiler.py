@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from wengert.arrays import Value
+from wengert.arrays import Value, all_quiet
 from wengert.arrays.abstract import UNKNOWN, Aval
 from wengert.arrays.infer import aval_of
 from wengert.graph.kinds import Column, Kind, kind, with_role
@@ -71,6 +71,28 @@ def traced_plan(
     if on_device:
         make, stacked = partial(DeviceProgram, device), False
     return Plan(lowering, bind, make, stacked, at_once, described("an expression", nodes), mode == "train")
+
+
+def traced_step(
+    weight: Weight, delta: Aval, lazy: bool, told: Mapping[str, Any]
+) -> tuple[Program, tuple[str, ...]] | None:
+    """The program of one step, and the names of numbers of its settings; None where there is none.
+
+    Inputs are the data, a delta, these numbers, the states and what the commit has `told` the optimizer: values, and
+    those in tuples. Outputs are the step and the next states. A lazy delta is carried out, or there is no program.
+
+    Any: numbers, arrays and tuples of them.
+    """
+    low = LoweredLoss([weight])
+    given = low.builder.input(delta)
+    low.inputs.append(given.var)
+    made = low.updating()
+    with all_quiet():
+        step = made.alone(weight, LazyDelta((), 1.0, given) if lazy else given, told)
+    if step is None or isinstance(step, LazyDelta):
+        return None
+    outputs = bare((step, *made.states))
+    return Program(low.inputs, low.builder.eqns, outputs), made.told[0][1] if made.told else ()
 
 
 # -- segments ----------------------------------------------------------------------------------------------------

@@ -13,21 +13,11 @@ from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-from wengert.arrays import (
-    HOST,
-    Float32,
-    Value,
-    all_quiet,
-    copied,
-    dtype_of,
-    is_array,
-    one_like,
-    require_finite,
-    shape_of,
-)
+from wengert.arrays import HOST, Float32, Value, copied, dtype_of, is_array, one_like, shape_of
 from wengert.arrays.abstract import UNKNOWN, Aval, sizes_for
 from wengert.arrays.infer import aval_of, aval_on_device
 from wengert.arrays.kernels import put_into, subtract_into
+from wengert.arrays.values import require_finite
 from wengert.errors import WengertError
 from wengert.graph.kinds import Column, device_among
 from wengert.graph.node import Expression, Node
@@ -96,6 +86,10 @@ class LoweredLoss:
         return [get() for get in self.given]
 
     # -- the steps of optimizers ------------------------------------------------------------------------
+
+    def updating(self) -> Updating:
+        """Steps in the making."""
+        return Updating(self)
 
     def updates(self) -> Updating | None:
         """The updates as part of the program; None where an optimizer has to be asked in each run."""
@@ -215,28 +209,6 @@ def seed_of(value: Any, loss: Expression) -> Any:  # Any: a tracer or a constant
     )
 
 
-def lowered_step(
-    weight: Weight, delta: Aval, lazy: bool, told: Mapping[str, Any]
-) -> tuple[Program, tuple[str, ...]] | None:
-    """The program of one step, and the names of numbers of its settings; None where there is none.
-
-    Inputs are the data, a delta, these numbers, the states and what the commit has `told` the optimizer: values, and
-    those in tuples. Outputs are the step and the next states. A lazy delta is carried out, or there is no program.
-
-    Any: numbers, arrays and tuples of them.
-    """
-    low = LoweredLoss([weight])
-    given = low.builder.input(delta)
-    low.inputs.append(given.var)
-    made = Updating(low)
-    with all_quiet():
-        step = made.alone(weight, LazyDelta((), 1.0, given) if lazy else given, told)
-    if step is None or isinstance(step, LazyDelta):
-        return None
-    outputs = bare((step, *made.states))
-    return Program(low.inputs, low.builder.eqns, outputs), made.told[0][1] if made.told else ()
-
-
 def _itself(x: Any) -> Any:  # Any: a literal
     return x
 
@@ -262,9 +234,8 @@ class Updating:
         self._of = of
         self.weights: list[Weight] = []
         self.names: list[tuple[str, ...]] = []  # of the state of each weight's optimizer
-        self.told: list[
-            tuple[Weight, tuple[str, ...]]
-        ] = []  # numbers that commits change, of a weight of each settings object
+        # numbers that commits change, of a weight of each settings object
+        self.told: list[tuple[Weight, tuple[str, ...]]] = []
         self.states: list[Any] = []  # Any: the new states of all, in that order, tracers and constants
         self.targets: list[Tracer] = []  # what is changed in place
         self.scalars: list[Any] = []  # Any: new values of weights that are numbers, tracers
@@ -297,18 +268,15 @@ class Updating:
             return None
         return None if any(step is None for step in found) else found
 
-    # Any: as in `steps`, and what a commit tells
-    def alone(self, weight: Weight, delta: Any, told: Mapping[str, Any]) -> Any:
+    def alone(self, weight: Weight, delta: Any, told: Mapping[str, Any]) -> Any:  # Any: as in `steps`
         """The step of one weight in a commit that has told its optimizer this; None if it is unknown."""
         try:
             updates = self._staged({weight: delta})
             if updates is None:
                 return None
             for name, x in told.items():
-                parts = tuple(
-                    self._of.input(partial(_itself, y)) for y in (x if isinstance(x, tuple) else (x,))
-                )
-                setattr(updates[weight].optimizer, name, parts if isinstance(x, tuple) else parts[0])
+                given = [self._of.input(partial(_itself, y)) for y in (x if isinstance(x, tuple) else (x,))]
+                setattr(updates[weight].optimizer, name, tuple(given) if isinstance(x, tuple) else given[0])
             return self._step(weight, updates[weight])
         except (TypeError, AttributeError, WengertError):  # as above
             return None

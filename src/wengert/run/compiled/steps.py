@@ -19,24 +19,24 @@ from wengert.graph.kinds import Column
 from wengert.graph.weights import Update
 from wengert.later import later
 from wengert.lazy import LazyDelta, Rows, dense
-from wengert.run.commit import Changing, densely, fails, stepped
+from wengert.run.commit import Changing, fails, stepped
 from wengert.run.compiled.cache import Cache, Item, RunCounts
-from wengert.run.compiled.plans import WORTH
 
 if TYPE_CHECKING:
     from wengert.run.compiled.program import PlanProgram
 
+_WORTH: Final = 8  # steps after which one may get its program, as a structure its plan after as many runs
 _LEAST: Final = (
     1 << 14
 )  # elements: a program of Adam takes 0.8 of the interpreter's time for as many, 1.1 for a quarter
 _FEW: Final = 8  # equations: fewer are computed as they are in the same time
-_lowered_step = later("wengert.run.compiled.lowered", "lowered_step")
+_traced_step = later("wengert.run.compiled.compiler", "traced_step")
 _fusing = later("wengert.run.compiled.native", "FusingProgram")
 _plain = later("wengert.run.compiled.program", "PlanProgram")
 
 
-class Given(NamedTuple):
-    """What decides a step besides data and delta: states, and what this commit has told the optimizer, by name."""
+class Beside(NamedTuple):
+    """States before a step, and what this commit has told the optimizer: with data and delta they decide it."""
 
     states: dict[str, Value]
     told: dict[str, Value]
@@ -57,7 +57,7 @@ class StepProgram(Item):
     def let_go(self) -> None:
         self.program.forget()
 
-    def outputs(self, update: Update, given: Given) -> Sequence[Value]:
+    def outputs(self, update: Update, given: Beside) -> Sequence[Value]:
         """The step, and the states after it."""
         weight, delta, optimizer = update
         numbers = optimizer.inputs() if self.numbers else {}
@@ -68,9 +68,11 @@ class StepProgram(Item):
 
 
 class StepPrograms:
-    """Those that executors share; made after `worth` steps of weights of `least` elements or more."""
+    """Programs that executors share; made after `worth` steps of weights of `least` elements or more."""
 
-    def __init__(self, native: bool = True, worth: int = WORTH, least: int = _LEAST, few: int = _FEW) -> None:
+    def __init__(
+        self, native: bool = True, worth: int = _WORTH, least: int = _LEAST, few: int = _FEW
+    ) -> None:
         self._make: Callable[..., Any] = _fusing if native else _plain  # Any: a class that is loaded later
         self._least, self._few = least, few
         self._without: WeakSet[type] = WeakSet()  # optimizers of few equations
@@ -87,7 +89,7 @@ class StepPrograms:
         weight, delta, optimizer = update
         if weight.kind.column is not Column.ARRAY or weight.ref.data.size < self._least:
             return stepped(update, written)
-        given = None if type(optimizer) in self._without else _given(update)
+        given = None if type(optimizer) in self._without else _beside(update)
         if given is None:
             return stepped(update, written)
         lazy = isinstance(delta, LazyDelta)
@@ -106,17 +108,17 @@ class StepPrograms:
                 fails(f"a step of {weight!r}", repr(failure))
                 return change
             vars(optimizer).update(zip(given.states, after, strict=True))
-            return densely(step, written)
+            return stepped(update, written, step)
         if self._runs.earned(key):
             self._trace(key, update, given)
         return stepped(update, written)
 
-    def _trace(self, key: object, update: Update, given: Given) -> None:
+    def _trace(self, key: object, update: Update, given: Beside) -> None:
         """Make the program of this step, if there is one that pays; the interpreter takes it this time."""
         weight, delta, optimizer = update
         with without_collector():
             lazy = isinstance(delta, LazyDelta)
-            found = _lowered_step(weight, aval_of(dense(delta)), lazy, given.told)
+            found = _traced_step(weight, aval_of(dense(delta)), lazy, given.told)
             if found is None:
                 return
             program, numbers = found
@@ -130,12 +132,12 @@ _ALL: Final = {native: StepPrograms(native) for native in (True, False)}  # of a
 
 
 def steps(native: bool) -> StepPrograms:
-    """Those of the process, with compiled groups or without."""
+    """The programs of the process, with compiled groups or without."""
     return _ALL[native]
 
 
-def _given(update: Update) -> Given | None:
-    """What decides a step of an array of the host, if that is known; else None."""
+def _beside(update: Update) -> Beside | None:
+    """The rest of what decides a step, for an array of the host; None where that is not known."""
     weight, delta, optimizer = update
     if isinstance(delta, LazyDelta):
         if isinstance(delta.first, Rows):
@@ -146,7 +148,7 @@ def _given(update: Update) -> Given | None:
     if states is None:
         return None
     told = {name: x for name, x in vars(optimizer).items() if name not in states and name != "_settings"}
-    return Given(states, told) if all(map(_is_data, _parts(told))) else None
+    return Beside(states, told) if all(map(_is_data, _parts(told))) else None
 
 
 def _parts(told: dict[str, Value]) -> Iterator[Value]:
