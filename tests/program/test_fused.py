@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from pathlib import Path
 from typing import Any
@@ -351,13 +352,35 @@ REDUCING = (
     lambda x: wg.exp(x) - wg.logsumexp(x, axis=-1, keepdims=True),
     lambda x: x - wg.max(x, axis=-1, keepdims=True) if x.shape[-1] else x,
     lambda x: wg.reshape(wg.sum(x, axis=-1), (*x.shape[:-1], 1)) - x,
+    lambda x: x * wg.reshape(wg.tanh(wg.sum(x, axis=-1)), (*x.shape[:-1], 1)),
     wg.exp,
     wg.sigmoid,
+)
+
+
+def in_parts(x: Any, axis: int) -> Any:
+    """A value cut along an axis, its parts joined again; the delta of the second is that of its lines, too."""
+    before = (slice(None),) * (axis % len(x.shape))
+    first, second = x[(*before, slice(1))], x[(*before, slice(1, None))]
+    second = second - wg.reshape(wg.reshape(x, (math.prod(x.shape),)), x.shape)[(*before, slice(1, None))]
+    return wg.concat([first * 0.5, wg.relu(second)], axis=axis)
+
+
+WITH_VIEWS = (
+    lambda x: wg.permute_dims(wg.abs(wg.permute_dims(x, last_first(x))), last_first(x)),
+    lambda x: wg.reshape(wg.square(wg.reshape(x, (math.prod(x.shape),))), x.shape),
+    lambda x: in_parts(wg.tanh(x), 0),
+    lambda x: in_parts(in_parts(wg.square(x), 0), -1),
+    lambda x: x - wg.sum(x, axis=0, keepdims=True),
 )
 TWO = (
     *(wg.add, wg.subtract, wg.multiply, wg.divide, wg.maximum, wg.minimum),
     lambda x, y: wg.where(wg.greater(x, y), x, 0.5 * y),
 )
+
+
+def last_first(x: Any) -> tuple[int, ...]:
+    return tuple(range(len(x.shape)))[::-1]
 
 
 def drawn_program(seed: int, of: Any = None) -> Drawn:
@@ -379,6 +402,8 @@ def drawn_program(seed: int, of: Any = None) -> Drawn:
             x, y = (values[-1 - random.integers(min(6, len(values)))] for _ in range(2))
             if lines and random.random() < 0.4:
                 values.append(REDUCING[random.integers(len(REDUCING))](x))
+            elif random.random() < 0.2:
+                values.append(WITH_VIEWS[random.integers(len(WITH_VIEWS))](x))
             elif random.random() < 0.4:
                 values.append(ONE[random.integers(len(ONE))](x))
             elif random.random() < 0.2:
@@ -403,7 +428,7 @@ def wrong_programs(compiler: CCompiler, folder: Path, seeds: range) -> list[int]
         check(ordered)
         made = FusedProgram(ordered, calls)
         with all_quiet():
-            expected = evaluate(p, d.given)
+            expected = evaluate(d.program, d.given)
             for _ in range(2):  # the second time in the same buffers
                 outputs = made.run(tuple(d.given), made.take())
         if not all(map(same_but_for_nan, map(np.asarray, expected), map(np.asarray, outputs))):

@@ -191,9 +191,27 @@ def indexed(d: Draw, pool: list[Layer]) -> Layer:
     return d.pick((lambda: wg.take(x, indices, axis=0), lambda: x[indices], lambda: x[..., 0]))()
 
 
+def cut(x: Layer, axis: int) -> tuple[Layer, Layer]:
+    """The first element of each line along an axis, and the rest."""
+    before = (slice(None),) * axis
+    return x[(*before, slice(1))], x[(*before, slice(1, None))]
+
+
+def parts(d: Draw, pool: list[Layer]) -> Layer:
+    """A value cut along an axis, and a part along another one; that part has its delta in common with something."""
+    x = d.fitting(pool, lambda shape: len(shape) > 1 and shape[0] > 1 < shape[-1])
+    axis, other = d.pick(((0, -1), (-1, 0)))
+    first, second = cut(x, axis % len(x.shape))
+    fits = [y for y in pool if np.prod(y.shape) == np.prod(second.shape)]
+    second = second + wg.reshape(d.pick(fits), second.shape) if fits else second
+    begin, end = cut(second, other % len(x.shape))
+    second = wg.concat((small(begin), small(end) * 0.5), axis=other)
+    return wg.concat((first, second), axis=axis) if d.chance.random() < 0.5 else second
+
+
 MAKERS: tuple[Maker, ...] = (
     *(unary, unary, binary, binary, binary, divided, product, product, view, view, reduced),
-    *(joined, lines, classified, chosen, indexed),
+    *(joined, lines, classified, chosen, indexed, parts, parts),
 )
 
 
