@@ -57,7 +57,7 @@ from benchmarks.workload import OURS, Workload, warmed
 MEMORY, IMPORT, CHECKING = "memory", "import", "checking"
 NUMPY, NOTHING = "numpy", ""
 PEERS = ("torch", "jax", "autograd")
-QUICK = 12  # steps of each variant, untimed: plans are made after 8
+QUICK = 10  # steps of each variant, untimed: plans are made after 8
 MOST_MS = 50  # that importing Wengert may take on top of numpy
 
 

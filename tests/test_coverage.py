@@ -23,6 +23,7 @@ TESTS = (
     "tests/testing",
     # An interrupt at any time comes while coverage holds its own lock, too, and nobody ever lets go of that.
     "--deselect=tests/run/test_interrupts.py::test_at_any_time",
+    "--hypothesis-profile=whole",  # twice what a day draws
 )
 BRANCH = "def f(x: int) -> int:\n    if x:\n        x += 1\n    return x\n"
 ONE_WAY = "from toy import f\n\n\ndef test_f() -> None:\n    assert f(1) == 2\n"

@@ -34,7 +34,7 @@ def test_as_many_examples_as_the_ring_asks_for() -> None:
     share = settings.default.max_examples / WHOLE if settings.default else 1.0
     assert examples(100).max_examples == round(100 * share)
     assert examples(1).max_examples == max(LEAST, round(share))
-    assert PROFILES["fast"] < PROFILES["daily"] <= WHOLE < PROFILES["nightly"]
+    assert PROFILES["fast"] < PROFILES["daily"] < PROFILES["whole"] == WHOLE < PROFILES["nightly"]
 
 
 @given(st.integers(1, 60))

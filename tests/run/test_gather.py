@@ -16,6 +16,7 @@ from wengert import Do, DoubleLayer, gather
 from wengert.errors import Failures
 from wengert.plugins import SGD
 from wengert.run import Batched, Parallel, Sequential
+from wengert.run.batching import scheduler
 
 Branch = Callable[[DoubleLayer], Any]  # Any: a layer, or a Do of a tape or of data
 BRANCHES: dict[str, Branch] = {
@@ -124,7 +125,10 @@ async def outer(x: DoubleLayer, depth: int, wait: Callable[[], object]) -> Doubl
 @pytest.mark.parametrize("function", [deeper, outer])
 @pytest.mark.parametrize(("left", "right"), [(0, 1), (1, 0), (0, 3), (4, 1), (3, 3)])
 @pytest.mark.parametrize("index", range(3), ids=["plans", "nodes", "batches"])
-def test_functions_of_unlike_depth_meet(index: int, left: int, right: int, function: Any) -> None:
+def test_functions_of_unlike_depth_meet(
+    index: int, left: int, right: int, function: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "_PATIENCE", 0.005)  # fibers that have stopped wait so long at each depth
     (a, b), (c, d), executor = (
         weights(),
         weights(),
