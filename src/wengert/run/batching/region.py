@@ -161,26 +161,11 @@ class Literals:
         return self._table
 
 
-class GroupPart(NamedTuple):
-    """Nodes of one group, by the numbers given when they were met, or by their places in a subgraph."""
-
-    signature: Signature
-    form: GroupForm
-    weights: tuple[Any, ...]  # Any: weights of every kind
-    numbers: Places
-    refs: Places  # codes of operands, a row a node
-    literals: list[tuple[Literals, ...]]  # in pieces, one after the other; by operand in each
-    site: tuple[Any, int]  # Any: code or text, as a node has it
-
-    @property
-    def name(self) -> Name:
-        """The identity of the group, equal in all its parts."""
-        return (self.signature, *map(id, self.weights))
-
-
 @dataclass(slots=True, eq=False)
 class Group:
-    """The nodes of one signature, with the same weights as operands."""
+    """The nodes of one signature, with the same weights as operands; or, while a region is found, a part of them, by
+    the numbers given when they were met, or by their places in a subgraph.
+    """
 
     form: GroupForm
     signature: Signature | None  # None: given values, and sums
@@ -193,6 +178,11 @@ class Group:
     at: tuple[Any, int] = ("", 0)  # Any: where the user built one of them, as a node has it
     counts: Places | None = None  # of sums and stacks: how many operands each member has, `refs` being flat
     signatures: list[Signature] = field(default_factory=list)  # of each, where they differ, as `given`
+
+    @property
+    def name(self) -> Name:
+        """The identity of the group, equal in all its parts."""
+        return (self.signature, *map(id, self.weights))
 
     @property
     def site(self) -> str:
@@ -241,7 +231,7 @@ class Subgraph:
     """
 
     serials: Places
-    parts: list[GroupPart]  # whose numbers and codes are in `packed`
+    parts: list[Group]  # whose numbers and codes are in `packed`
     packed: Places  # numbers and codes of each part, one after the other: near each other in memory
     sizes: Places  # how many of each
     given: list[tuple[Kind, Places, list[Any]]]  # Any: literals

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
@@ -41,7 +41,6 @@ from wengert.run.batching.region import (
     MASK,
     Group,
     GroupForm,
-    GroupPart,
     Literals,
     Name,
     Region,
@@ -59,6 +58,7 @@ _SLACK: Final = 1000  # nodes that subgraphs may have in common besides
 _FEWEST: Final = 3  # nodes of a subgraph: fewer make no chain, and cost less than joining arrays
 _CodeOf: TypeAlias = Callable[[Node], int | None]  # of a node that may be kept; None: look below it
 _FIRST: Final = -(1 << 62)  # below all serials: literals that stand where other calls have nodes
+_NONE: Final = places([])
 _NOTHING: Final = GroupForm(RowSource.GIVEN, (), (), (), (), ())
 NO_SUBGRAPH: Final = Subgraph(
     places([]), [], places([]), places([]), [], (), places([])
@@ -263,7 +263,7 @@ class _Traversal:
             return result_kinds(made)[code & MASK]
         return self._kind_given(self.nodes[number])
 
-    def parts(self, signature: Signature, info: _Info) -> Iterator[GroupPart]:
+    def parts(self, signature: Signature, info: _Info) -> Iterator[Group]:
         """The nodes of one signature, apart by the weights that they are given."""
         form, operands = info.form, info.operands
         numbers = places(info.numbers)
@@ -286,11 +286,12 @@ class _Traversal:
         numbers: Places,
         refs: Places,
         operands: Sequence[tuple[Any, ...]],  # Any: as in `Node`
-    ) -> GroupPart:
+    ) -> Group:
         weights = tuple([operands[0][i] for i in form.weights])
         literals = tuple([Literals([given[i] for given in operands]) for i in form.literals])
         first = self.nodes[numbers[0]]
-        return GroupPart(signature, form, weights, numbers, refs, [literals], (first.code, first.offset))
+        at = first.code, first.offset
+        return Group(form, signature, weights, numbers, refs, _NONE, [], [literals], at)
 
 
 # -- subgraphs of nodes that are kept ---------------------------------------------------------------
@@ -346,7 +347,7 @@ def _subgraph_of(owner: Node) -> Subgraph:
     serials = places(met.serials)
     order = argsort(serials)
     ranks = argsort(order)
-    parts: list[GroupPart] = []
+    parts: list[Group] = []
     for signature, info in infos:
         if signature.operation is not LITERAL:
             info.sort(met.serials)  # so that whatever has several subgraphs in turn need not
@@ -355,10 +356,10 @@ def _subgraph_of(owner: Node) -> Subgraph:
         (of, ranks[places(numbers)], [met.nodes[number].operands[0] for number in numbers])
         for of, numbers in met.given.items()
     ]
-    arrays = [x for part in parts for x in (ranks[part.numbers], _recoded(part.refs, ranks).reshape(-1))]
+    arrays = [x for part in parts for x in (ranks[part.members], _recoded(part.refs, ranks).reshape(-1))]
     packed, sizes = concatenate(arrays), places([len(x) for x in arrays])
     elsewhere = places([])
-    parts = [part._replace(numbers=elsewhere, refs=elsewhere) for part in parts]
+    parts = [replace(part, members=elsewhere, refs=elsewhere) for part in parts]
     leads = packed[cumulated(sizes)[:-1:2]]
     return Subgraph(serials[order], parts, packed, sizes, given, tuple([part.name for part in parts]), leads)
 
@@ -409,7 +410,7 @@ class _Groups:
         self.families: dict[tuple[Name, ...], list[int]] = {}  # subgraphs that have the same names
         for at, subgraph in enumerate(self.subgraphs):
             self.families.setdefault(subgraph.names, []).append(at)
-        self.parts: dict[Signature, list[GroupPart]] = {}
+        self.parts: dict[Signature, list[Group]] = {}
         self.given: dict[Kind, list[tuple[Places, list[Any]]]] = {}  # Any: numbers, and values or nodes
         self.added: dict[int, int] = {}  # numbers of literals that are rows, by identity
         self._take_met()
@@ -436,7 +437,8 @@ class _Groups:
             alike = zip(*[subgraph.parts for subgraph in several], strict=True)
             for parts, (numbers, refs) in zip(alike, _unpacked(several, firsts), strict=True):
                 literals = [piece for part in parts for piece in part.literals]
-                part = parts[0]._replace(numbers=numbers, refs=refs, literals=literals)
+                part = replace(parts[0], members=numbers, refs=refs, literals=literals)
+                assert part.signature is not None, "it is of nodes"
                 self.parts.setdefault(part.signature, []).append(part)
         for subgraph, first in zip(self.subgraphs, self.firsts, strict=True):
             for of, numbers, values in subgraph.given:
@@ -446,7 +448,7 @@ class _Groups:
         """The region, its nodes numbered by serial and none of them twice."""
         merged = merged_signatures(self.parts, self._all_literal)
         forms = {signature: parts[0].form for signature, parts in self.parts.items()}
-        names: dict[Name, tuple[Signature, list[GroupPart]]] = {}
+        names: dict[Name, tuple[Signature, list[Group]]] = {}
         for signature, parts in self.parts.items():
             target = merged.get(signature, signature)
             form = forms[target]
@@ -493,9 +495,10 @@ class _Groups:
         at = several[0].form.rows.index(index)
         return all(self.literal[part.refs[:, at] >> BITS].all() for part in several)
 
-    def _widened(self, part: GroupPart, form: GroupForm) -> GroupPart:
+    def _widened(self, part: Group, form: GroupForm) -> Group:
         """The part with rows in place of literals where others have nodes."""
         own, columns = part.form, []
+        assert part.signature is not None, "it is of nodes"
         for i in form.rows:
             if i in own.rows:
                 columns.append(part.refs[:, own.rows.index(i)])
@@ -504,7 +507,8 @@ class _Groups:
                 literals = [x for each in part.literals for x in each[at].values]
                 columns.append(self._rows(literals, part.signature.kinds[i]))
         left = [own.literals.index(i) for i in form.literals]
-        return part._replace(
+        return replace(
+            part,
             form=form,
             refs=concatenate(columns).reshape(len(columns), -1).T,
             literals=[tuple([each[at] for at in left]) for each in part.literals],
@@ -544,7 +548,7 @@ def _given_group(of: Kind, pieces: list[tuple[Places, list[Any]]], ranks: Places
     return Group(given_form(of), None, members=members[order], refs=refs, order=order, given=given)
 
 
-_Named: TypeAlias = tuple[Signature, list[GroupPart]]
+_Named: TypeAlias = tuple[Signature, list[Group]]
 
 
 def _in_families(names: Mapping[Name, _Named]) -> Iterator[list[_Named]]:
@@ -557,14 +561,14 @@ def _in_families(names: Mapping[Name, _Named]) -> Iterator[list[_Named]]:
     yield from families.values()
 
 
-def _group_of(several: Sequence[tuple[Signature, GroupForm, list[GroupPart]]], ranks: Places) -> Group:
+def _group_of(several: Sequence[tuple[Signature, GroupForm, list[Group]]], ranks: Places) -> Group:
     """One group; of several signatures, which are of one family, as one cell for examples of unlike sizes."""
     signature, form, first = several[0]
     if len(several) == 1:
         return _group(signature, form, first, ranks)
     form = of_any_size(signature, form)
     group = _group(signature, form, [part for _, _, parts in several for part in parts], ranks)
-    group.signatures = [s for s, _, parts in several for part in parts for _ in range(len(part.numbers))]
+    group.signatures = [s for s, _, parts in several for part in parts for _ in range(len(part.members))]
     return group
 
 
@@ -579,8 +583,8 @@ def of_any_size(signature: Signature, form: GroupForm) -> GroupForm:
     return form._replace(source=RowSource.RAGGED, results=(*results,))
 
 
-def _group(signature: Signature, form: GroupForm, parts: Sequence[GroupPart], ranks: Places) -> Group:
-    members = ranks[concatenate([part.numbers for part in parts])]
+def _group(signature: Signature, form: GroupForm, parts: Sequence[Group], ranks: Places) -> Group:
+    members = ranks[concatenate([part.members for part in parts])]
     refs = _recoded(joined_rows([part.refs for part in parts]), ranks)
     if ascending(members):
         order = span(0, len(members))
@@ -588,4 +592,4 @@ def _group(signature: Signature, form: GroupForm, parts: Sequence[GroupPart], ra
         order = argsort(members)
         members, refs = members[order], taken(refs, order)
     literals = [each for part in parts for each in part.literals]
-    return Group(form, signature, parts[0].weights, members, refs, order, literals=literals, at=parts[0].site)
+    return Group(form, signature, parts[0].weights, members, refs, order, literals=literals, at=parts[0].at)
