@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -17,7 +17,8 @@ from tests.optimizers import WithAdam
 from tests.run.branches import heads
 from tests.run.planned import trained
 from wengert.control import replace_executors
-from wengert.plugins import SGD
+from wengert.extend import Optimizer, dense
+from wengert.plugins import SGD, Plugin
 from wengert.profiling import Profile, ProgramTimes, profile
 from wengert.profiling.programs import MeasuredProgram
 from wengert.profiling.record import ProfileRecord
@@ -80,6 +81,27 @@ def page_of(settings: Any, runs: int = 7) -> ProgramTimes:
 def test_a_small_training_reads_as_a_page() -> None:
     text = str(page_of(SGD(learning_rate=0.1)))
     assert re.sub(r"\S*test_programs.py:\d+", "HERE", text) == PAGE
+
+
+class Halves(Optimizer):
+    """Somebody's part, which promises nothing."""
+
+    def step(self, delta: Any, weight: Any) -> Any:
+        return super().step(dense(delta) * 0.5, weight)
+
+
+class Halving(Plugin):
+    optimizer: ClassVar[type[Optimizer]] = Halves
+
+
+class Halved(Halving, SGD): ...
+
+
+def test_a_page_says_that_steps_are_taken_one_by_one() -> None:
+    """What a part has not promised keeps its steps out of the program."""
+    page = page_of(Halved(learning_rate=0.1))
+    assert "update" not in {x.part for x in page.lines}
+    assert "reading weights, steps of optimizers one by one, making changes known" in str(page)
 
 
 @pytest.mark.parametrize("settings", [SGD, WithAdam])

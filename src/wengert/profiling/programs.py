@@ -23,6 +23,9 @@ _LONGEST: Final = 64  # characters of an equation that the columns beside it mak
 _part = attrgetter("part")
 
 
+_APART: Final = "reading weights, steps of optimizers one by one, making changes known"
+
+
 @dataclass(frozen=True)
 class ProgramLine:
     """A line of a program; `seconds` of all runs. Inputs, outputs and targets are no part of a step and take none."""
@@ -130,7 +133,9 @@ class MeasuredProgram(TimedProgram):
         lines = [*_lines_of(self._program, seconds)]
         around = self.inside / 1e9 - sum(seconds)
         total, finding = self.total / 1e9, self.finding / 1e9
-        return ProgramTimes(self.question, self.line, self.runs, total, finding, around, tuple(lines))
+        apart = self.question == "train" and self._program.targets is None
+        names = (ProgramTimes.names[0], _APART if apart else ProgramTimes.names[1])
+        return ProgramTimes(self.question, self.line, self.runs, total, finding, around, tuple(lines), names)
 
     def give(self, frame: tuple[object, ...], whole: bool = True) -> None:
         super().give(frame, whole)
