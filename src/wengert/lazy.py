@@ -296,6 +296,8 @@ class LazyDelta:
         >>> len(delta.joined().terms), np.array_equal(delta.joined().dense(), delta.dense())
         (1, True)
         """
+        if self._count < 2:
+            return self
         terms = [*_joined(self.terms)]
         return self._sharing(terms, len(terms), self.factor, self.rest)
 

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any
 
 from wengert.arrays import (
+    ARRAY_CLASS,
     Float32,
     Value,
     all_quiet,
@@ -197,6 +198,9 @@ def stepped(update: Update, written: set[int], step: Value = None) -> Changing:
 
 def _apart(written: set[int], x: Value) -> Value:
     """`x`, or a copy of it where it shares memory with a buffer that is going to change."""
+    plain = x.__class__ is ARRAY_CLASS
+    if plain and x.base is None and id(x) not in written:  # as most are, which need no walk over owners
+        return x
     shared = is_array(x) and any(id(y) in written for y in owners(x))
     return x.copy(order="K") if shared else x
 
