@@ -15,21 +15,15 @@ from typing import ClassVar, Final, Self
 from wengert.arrays import Value
 from wengert.arrays.changes import Change
 from wengert.errors import PluginError
-from wengert.graph.weights import Update
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.rate import LearningRate, Rated, Scaled
 
 
-class LearningRateScheduleOptimizer(Scaled["LearningRateSchedule"], pure=True):
+class LearningRateScheduleOptimizer(Scaled["LearningRateSchedule"]):
     """Tells the time to the settings; a file has it with each weight, whichever of them it is given back to."""
 
-    within_plans = True
     commits: int = 0  # in a file only: the time is that of the settings, also for a weight that had no delta
-
-    def together(self, updates: Sequence[Update]) -> None:
-        super().together(updates)
-        _ = self.settings.rate  # where it is none, the run fails once and not with every weight
 
     def inputs(self) -> dict[str, float]:
         return {**super().inputs(), "_input": self.settings.rate}

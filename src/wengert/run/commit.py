@@ -43,8 +43,8 @@ from wengert.graph.weights import Update, Weight, by_settings, update_of
 from wengert.lazy import LazyDelta, Replacement, dense, read_only
 
 _SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.FLOAT: Float32}
-# takes (data, whether it may work in place), gives the data that will be, and what makes them so
-Changing = Callable[[Value, bool], tuple[Value, list[Change]]]
+Changed = tuple[Value, list[Change]]  # the data that will be, and what makes them so
+Changing = Callable[[Value, bool], Changed]  # of data, and whether it may work in place
 Stepped = Callable[[Update, set[int]], Changing]
 
 
@@ -79,6 +79,7 @@ def prepared(
         groups = [[of[weight] for weight in group] for group in by_settings(of)]
         for group in groups:
             try:
+                group[0].optimizer.inputs()  # where one is none, the run fails once and not with every weight
                 group[0].optimizer.together(updates)
             except Exception as refusal:
                 refusal.add_note(update_of(group[0].weight))
@@ -227,13 +228,11 @@ def _moved(weight: Weight, step: Value) -> Changing:
     return lambda old, in_place: (made, [])
 
 
-def _scalar(
-    cls: Callable[[Any], Value], step: Value, old: Value, in_place: bool
-) -> tuple[Value, list[Change]]:
+def _scalar(cls: Callable[[Any], Value], step: Value, old: Value, in_place: bool) -> Changed:
     return cls(old - step), []
 
 
-def _lazily(step: LazyDelta, old: Value, in_place: bool) -> tuple[Value, list[Change]]:
+def _lazily(step: LazyDelta, old: Value, in_place: bool) -> Changed:
     if in_place and is_host_array(old):
         return old, step.changes(old)
     buffer = own_copy(old)  # on a GPU, too: cupy runs instructions of Python, and some functions may fail
@@ -242,7 +241,7 @@ def _lazily(step: LazyDelta, old: Value, in_place: bool) -> tuple[Value, list[Ch
     return buffer, []
 
 
-def _replaced(term: Replacement, old: Value, in_place: bool) -> tuple[Value, list[Change]]:
+def _replaced(term: Replacement, old: Value, in_place: bool) -> Changed:
     if term.frozen or not is_array(old):
         return term.value, []
     data = own_copy(old)
@@ -250,7 +249,7 @@ def _replaced(term: Replacement, old: Value, in_place: bool) -> tuple[Value, lis
     return data, []
 
 
-def _densely(step: Value, old: Value, in_place: bool) -> tuple[Value, list[Change]]:
+def _densely(step: Value, old: Value, in_place: bool) -> Changed:
     # never `old - step`: of shape () that is no array
     return _lazily(LazyDelta((), 1.0, step), old, in_place)
 
