@@ -273,6 +273,24 @@ def test_results_of_any_size_beside_those_of_one_size(first: bool) -> None:
     assert "one by one" not in str(batched.report)
 
 
+def test_examples_of_a_family_that_wait_for_each_other() -> None:
+    """Each is alone in its launch, and what it gives is a number, which has no rows."""
+
+    def asked(executor: Any) -> list[Any]:  # Any: an executor, arrays
+        w, scale = Weights(), SETTINGS.double_weight(2.0)
+        cell = wg.cell(lambda x: wg.sum(wg.tanh(x @ w.first)))
+        first, second = (wg.lift(np.full((n, 2), 0.3)) * scale for n in (1, 2))
+        read = cell(first)
+        last = cell(second * read)
+        total = wg.square(last) + wg.exp(read)
+        slopes = wg.gradients(total, (w.first, scale, read, last))
+        return [*wg.predict((read, last)).run(executor), *slopes.run(executor)]
+
+    for right, ours in zip(asked(run.Sequential()), asked(run.Batched()), strict=True):
+        assert type(ours) is type(right)
+        np.testing.assert_allclose(ours, right, rtol=1e-12)
+
+
 def test_one_row_that_is_added_to_many_is_no_table_of_rows() -> None:
     """Of an example with one row it could be: a family of that one has no rule for the others."""
     w, batched = Weights(), run.Batched()

@@ -450,7 +450,9 @@ class BatchRun:
         else:
             deltas = [self._arrived(launch, at) for at in launch.writes]
             forms = zip(deltas, binding.form.results, strict=True)
-            deltas = [in_rows(x, of) if type(x) is list else x for x, of in forms]
+            deltas = [
+                in_rows(x, of.shape or (), of.dtype, of.device) if type(x) is list else x for x, of in forms
+            ]
             if kernel is not None:
                 found = kernel.backward(launch.width, self._kept[number], deltas)
                 self._kept[number] = None

@@ -24,7 +24,7 @@ from wengert.arrays.kernels import new_buffer
 from wengert.arrays.rows import filled, stacked
 from wengert.arrays.segments import join_segments, split_segments
 from wengert.errors import WengertError
-from wengert.graph.kinds import Column, Kind, Role
+from wengert.graph.kinds import Column, Kind, Role, Shape
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature, exactly
 from wengert.graph.order import below_all
 from wengert.graph.ragged import (
@@ -249,9 +249,11 @@ def _called(kernel: Kernel, batch: BatchRows, given: Sequence[Value]) -> tuple[V
     return kernel.run(rows, *given, *kernel.frame(0, rows, *buffers))
 
 
-def in_rows(deltas: Sequence[Value | None], of: Kind) -> Value:
-    """The deltas of values of one kind as the rows of a table; zeros where none has come."""
-    found = filled(len(deltas), of.shape or (), of.dtype, of.device)
+def in_rows(
+    deltas: Sequence[Value | None], shape: Shape, dtype: Any, device: Any = "cpu"
+) -> Value:  # Any: as a kind has them
+    """The deltas of values of one shape as the rows of a table; zeros where none has come."""
+    found = filled(len(deltas), shape, dtype, device)
     for row, delta in enumerate(deltas):
         if delta is not None:
             found[row] = dense(delta)
@@ -301,9 +303,11 @@ class JoinedExamples:
         }
 
     def arrived(self, number: int, deltas: Sequence[Value | None]) -> Value:
-        """The deltas that have come to a result with rows, as one table; zeros where none has come."""
+        """The deltas that have come to a result of each example, as one table; zeros where none has come."""
         along, table = self._program.results[number], self._results[number]
-        assert isinstance(along, RowAxis)
-        counts, form = self._batch.segments[along.number].of, (table.shape[1:], table.dtype)
+        form = (table.shape[1:], table.dtype)
+        if not isinstance(along, RowAxis):
+            return in_rows(deltas, *form)
+        counts = self._batch.segments[along.number].of
         pairs = zip(deltas, counts, strict=True)
         return join_segments([filled(n, *form) if g is None else dense(g) for g, n in pairs])
