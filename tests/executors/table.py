@@ -742,6 +742,20 @@ def cells_of_which_a_result_is_a_constant(w: Weights) -> Graph:
 
 
 @program
+def cells_that_give_a_weight(w: Weights) -> Graph:
+    """What such a call gives is read as any other layer."""
+    a, b = w(3), w(3, 3)
+    same, one, two = wg.cell(lambda x: x), wg.cell(lambda x: b), wg.cell(lambda x: (x, a))
+
+    def graph(s: Step) -> Sequence[Layer]:
+        x = s.array(2, 3)
+        c, d = two(b)
+        return [wg.square(same(a)), x @ one(x), x @ one(x) + wg.square(same(a)), same(wg.tanh(a)), x @ c * d]
+
+    return graph
+
+
+@program
 def a_cell_that_gets_one_operand_twice(w: Weights) -> Graph:
     """Three deltas arrive at the operand: the order in which they are added up is told by the last bit."""
     a, table = w(6, 3), w(5, 3)

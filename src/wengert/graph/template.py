@@ -148,12 +148,19 @@ class Template:
         """For each node the values that nobody needs after it where nothing goes back; none if they are small."""
         return last_readers(self.nodes, self.results) if is_bulky(self.nodes) else {}
 
+    @cached_property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of the results of a call: a weight that is one is a layer there, as what is computed."""
+        return tuple(
+            [with_role(x.kind, Role.LAYER if x.kind.trainable else Role.CONSTANT) for x in self.results]
+        )
+
     @property
     def kind(self) -> Kind:
         """The kind of the node that a call makes."""
         if self.single:
-            return self.results[0].kind
-        trainable = any(x.kind.trainable for x in self.results)
+            return self.kinds[0]
+        trainable = any(of.trainable for of in self.kinds)
         return kind(Column.OTHER, None, tuple, "cpu", Role.LAYER if trainable else Role.CONSTANT)
 
 

@@ -126,7 +126,7 @@ def _part_of(signature: Signature, whole: Any) -> Signature | None:  # Any: an o
     if signature.operation is not PART or not isinstance(whole.signature, CellSignature):
         return None
     index = dict(signature.attributes)["index"]
-    of = whole.signature.template.results[index].kind
+    of = whole.signature.template.kinds[index]
     return PART.signature((whole.kind,), (("index", index), ("of", of)))
 
 

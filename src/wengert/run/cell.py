@@ -498,7 +498,7 @@ def _maker(signature: CellSignature) -> Make:
     if template.single:
         return _make_of_one(cls, of, signature, read)
     parts = [
-        PART.signature((of,), (("index", index), ("of", x.kind))) for index, x in enumerate(template.results)
+        PART.signature((of,), (("index", index), ("of", part))) for index, part in enumerate(template.kinds)
     ]
 
     def make(operands: Operands, code: CodeType | str, offset: int) -> Any:  # Any: as in `Make`

@@ -87,7 +87,7 @@ def form_of(signature: Signature) -> GroupForm:
 def result_kinds(signature: Signature) -> tuple[Kind, ...]:
     """The kinds of what one row gives: several for a cell that returns a tuple."""
     if isinstance(signature, CellSignature):
-        return tuple(x.kind for x in signature.template.results)
+        return signature.template.kinds
     return (signature.kind,)
 
 

@@ -222,7 +222,7 @@ def _resolved(nodes: Sequence[Node], values: Mapping[Expression, Value]) -> dict
             signature = found[node] = signature.operation.signature(tuple(given), signature.attributes)
         kinds[node] = signature.kind
         if signature.mode == CELL and not template_of(signature).single:
-            kinds[node] = [x.kind for x in template_of(signature).results]
+            kinds[node] = template_of(signature).kinds
         elif signature.operation is PART and node.operands[0] in kinds:
             kinds[node] = kinds[node.operands[0]][dict(signature.attributes)["index"]]
     return found
