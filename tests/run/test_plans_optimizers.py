@@ -339,3 +339,46 @@ def test_what_is_not_finite_is_refused_by_a_plan_with_the_words_of_the_interpret
         (9, "the delta of <ArrayWeight 'w' (2,) float64> is not finite, so it and all other weights"),
     ]
     assert plans.made == 1 and all(plan.updating and plan.worked for plan in plans._plans.items())
+
+
+class Telling(Optimizer["Listening"]):
+    """Somebody's part, which is told of commits, and fails in one of them."""
+
+    heard: int = 0
+
+    def committed(self, weights: Any) -> None:
+        super().committed(weights)
+        self.settings.told.append((self.heard, [w.data.tolist() for w in weights]))
+        self.heard += 1
+        if len(self.settings.told) == 7:
+            raise ZeroDivisionError("not today")
+
+
+class Listening(Plugin):
+    told: list[Any]
+    optimizer: ClassVar[type[Optimizer]] = Telling
+
+
+class Told(Listening, AdamW, LearningRate): ...
+
+
+def test_optimizers_are_told_of_the_commits_of_a_plan() -> None:
+    def run(executor: Any) -> list[Any]:  # Any: of either kind
+        settings = [Told(learning_rate=0.1, weight_decay=0.1, told=[]) for _ in range(2)]
+        first, second = (one.array_weight(np.ones(2)) for one in settings)
+        third, other = settings[0].array_weight(np.ones(2) * 2.0), SGD(learning_rate=0.1).double_weight(1.0)
+        failures = 0
+        for i in range(10):
+            loss = wg.sum(first * second * third) * other * float(i)
+            try:
+                loss.train().run(executor)
+            except* ZeroDivisionError as failure:
+                failures += len(failure.exceptions)
+        heard = [x.optimizer.kept().get("heard") for x in (first, second, third)]
+        return [failures, settings[0].told, settings[1].told, other.data, *heard]
+
+    executor, plans = eager(worth=2)
+    by_plan, by_interpreter = run(executor), run(plain())
+    assert repr(by_plan) == repr(by_interpreter)
+    assert by_plan[0] == 2 and [len(x) for x in by_plan[1:3]] == [10, 10]
+    assert plans.made == 1 and all(plan.updating for plan in plans._plans.items())

@@ -32,7 +32,7 @@ from wengert.arrays.changes import Change
 from wengert.delta import Parameter
 from wengert.differentiable import implementation, refusal
 from wengert.dims import Dimension
-from wengert.errors import ArgumentError, NotDifferentiableError
+from wengert.errors import ArgumentError, NotDifferentiableError, raise_all
 from wengert.graph.declared import kind_from_data
 from wengert.graph.expressions import ArrayOperand, DataOperand, DoubleOperand, FloatOperand
 from wengert.graph.kinds import Column, Role, kind
@@ -55,10 +55,12 @@ class Updates(Protocol):
     `pure`: whether its class has promised to write into nothing that it is given, and to keep none of it.
     `reduced`: names of states that have some axes of the weight with one element only.
     `only_finite`: `admit_all` refuses a loss or a delta that is not finite, and nothing else.
+    `tells`: `committed` does something.
     """
 
     pure: ClassVar[bool]
     only_finite: ClassVar[bool]
+    tells: ClassVar[bool]
     reduced: ClassVar[frozenset[str]]
 
     def staged(self) -> Self:
@@ -186,6 +188,17 @@ def by_settings(weights: Iterable[Weight]) -> list[list[Weight]]:
     for weight in weights:
         groups.setdefault(id(weight.settings), []).append(weight)
     return list(groups.values())
+
+
+def told(groups: Sequence[Sequence[Weight]]) -> None:
+    """Tell optimizers that a commit has changed these weights, those of each settings object together."""
+    failures: list[Exception] = []
+    for group in groups:
+        try:
+            group[0].optimizer.committed(group)
+        except Exception as failure:
+            failures.append(failure)
+    raise_all(failures)
 
 
 def data_of(weight: Weight) -> Value:

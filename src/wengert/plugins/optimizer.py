@@ -39,6 +39,7 @@ class Optimizer(Generic[P]):
         False  # for Wengert's own: hooks of this very class besides `step` may be traced
     )
     only_finite: ClassVar[bool] = False  # for Wengert's own: see `Updates`
+    tells: ClassVar[bool] = False  # whether a part has its own `committed`
     reduced: ClassVar[frozenset[str]] = (
         frozenset()
     )  # states that have some axes of the weight with one element only
@@ -49,6 +50,8 @@ class Optimizer(Generic[P]):
         cls.pure = not any(hook in vars(c) for c in silent for hook in _HOOKS) and all(
             c.pure for c in cls.__mro__[1:] if issubclass(c, Optimizer)
         )
+
+        cls.tells = cls.committed is not Optimizer.committed
 
     def __init__(self, settings: P) -> None:
         self._settings = settings
@@ -141,5 +144,5 @@ def _restored(settings: object, state: dict[str, object]) -> Optimizer:
     return made
 
 
-_BESIDES: Final = ("admit", "admit_all", "together", "committed")
+_BESIDES: Final = ("admit", "admit_all", "together")  # `committed` is given no array
 _HOOKS: Final = ("step", *_BESIDES)

@@ -39,7 +39,7 @@ from wengert.graph.kinds import Column
 from wengert.graph.node import Expression
 from wengert.graph.operand import shown
 from wengert.graph.store import STORE, Ref
-from wengert.graph.weights import Update, Weight, by_settings, update_of
+from wengert.graph.weights import Update, Weight, by_settings, told, update_of
 from wengert.lazy import LazyDelta, Replacement, dense, read_only
 
 _SCALARS: dict[Column, Callable[[Any], Value]] = {Column.DOUBLE: float, Column.FLOAT: Float32}
@@ -101,13 +101,7 @@ def _published(
 ) -> None:
     with all_quiet():
         STORE.publish(snapshot, changes, besides)
-    failures: list[Exception] = []
-    for group in groups:
-        try:
-            group[0].optimizer.committed([update.weight for update in group])
-        except Exception as failure:
-            failures.append(failure)
-    raise_all(failures)
+    told([[update.weight for update in group] for group in groups if group[0].optimizer.tells])
 
 
 def admitted(

@@ -24,7 +24,7 @@ from wengert.graph.binding import Refs
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
 from wengert.graph.store import STORE, Arena, Ref, targets
-from wengert.graph.weights import Weight
+from wengert.graph.weights import Buffer, Weight, by_settings, told
 from wengert.program.program import Program
 from wengert.program.siblings import Stacked, Weights, stacked
 from wengert.run.commit import Interrupted, commit, settle
@@ -69,6 +69,7 @@ class Plan(Item):
         self.told: list[
             tuple[int, tuple[str, ...]]
         ] = []  # numbers that commits change, of a weight of each settings object
+        self.telling: list[list[int]] = []  # weights whose optimizers are told of a commit, by settings
         self.homes: list[Home] = []  # of weights that live together
         self.whole: list[Home] = []  # of those that are changed together, too
         self._turn = Lock()
@@ -119,6 +120,8 @@ class Plan(Item):
         self.names = [] if updating is None else updating.names
         self.told = [] if updating is None else [(place[w], names) for w, names in updating.told]
         self.states = any(self.names)
+        telling = [x for x in trained if self.updating and x.optimizer.tells and not isinstance(x, Buffer)]
+        self.telling = [[place[x] for x in group] for group in by_settings(telling)]
         self.in_place = self.updating and not self.numbers and not self.states  # if nobody else sees that
         return updating
 
@@ -374,6 +377,8 @@ class Bound:
             finally:
                 STORE.changing = False
         program.give(frame)
+        if plan.telling:
+            told([[self.weights[i] for i in group] for group in plan.telling])
         return made[:seen]
 
     def _in_place(self, changed: Sequence[Ref], moved: int) -> list[Value] | None:
