@@ -91,6 +91,22 @@ def test_literals_of_another_layout_have_a_plan_of_their_own() -> None:
     assert plans.made == 3
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_column_times_the_delta_of_a_loss_is_no_column(dtype: Any) -> None:
+    """A product by 1 is left out of plans where it changes nothing: a column has gaps, its product has none."""
+
+    def trained(executor: Any) -> list[bytes]:
+        settings, chance = SGD(learning_rate=0.01), np.random.default_rng(0)
+        w = settings.array_weight(chance.standard_normal((4000, 3)).astype(dtype))
+        x = settings.array_weight(chance.standard_normal(4000).astype(dtype))
+        shift = settings.float_weight(0.5) if dtype is np.float32 else settings.double_weight(0.5)
+        for _ in range(4):
+            ((x + shift) @ w[:, 0]).train().run(executor)
+        return [w.data.tobytes(), x.data.tobytes(), np.array(shift.data).tobytes()]
+
+    assert trained(eager()[0]) == trained(plain())
+
+
 def test_a_product_of_stacks_is_in_c_order_whoever_computes_it() -> None:
     """numpy would lay it out as the axes of its operands lie, and sums of it would be rounded in that order."""
 

@@ -174,10 +174,14 @@ def _reflected(function: Function) -> Callable[[Tracer, Any], Any]:
 
 
 def _times(self: Tracer, other: Any) -> Any:  # Any: tracers and constants
-    """A product; by a constant 1, such as the delta that a loss begins with, it is `self`."""
+    """A product; by a constant 1, such as the delta that a loss begins with, it is `self`, if that has no gaps.
+
+    The product has none: a sum of it goes through BLAS in another way than one of a column.
+    """
     if isinstance(other, LazyDelta):
         return NotImplemented
-    if not isinstance(other, Tracer) and shape_of(other) == () and other == 1:
+    alike = self.var.aval.form == "other" or self.var.aval.order == "compact"
+    if alike and not isinstance(other, Tracer) and shape_of(other) == () and other == 1:
         found = infer(operator.mul, (other, self.var.aval), {})
         if (found.form, found.dtype) == (self.var.aval.form, self.var.aval.dtype):
             return self
