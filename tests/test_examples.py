@@ -194,6 +194,7 @@ def test_backward_by_hand_equals_train() -> None:  # D6, D120
     assert found == [(6.0, 2.0 - 0.1 * 3.0)] * 3
 
 
+@pytest.mark.slow
 def test_the_siamese_network_learns_and_its_norms_count() -> None:
     module = example("siamese")
     before, after = module.main(steps=120)

@@ -34,7 +34,10 @@ EXAMPLES = sorted(
     if "Batched(" not in path.read_text()
     and path.stem not in {*BATCHED, *ELSEWHERE, "service"}  # a server does not end
 )
-LONG = {"by_inputs", "gated", "digits", "diamond", "cifar100", "guess_next_number", "siamese", "words"}
+LONG = {
+    *("autoencoder", "by_inputs", "cifar100", "diamond", "digits", "gated", "guess_next_number", "letters"),
+    *("siamese", "transformer", "words"),
+}
 WITHOUT = {"rotation"}  # weights of a user's type, which the interpreter steps
 SMALL: dict[str, tuple[Any, ...]] = {  # Any: what a `main` takes; another test looks at what they learn
     "by_inputs": ((40, 30, 100),),
