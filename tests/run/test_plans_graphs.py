@@ -97,8 +97,8 @@ def test_a_column_times_the_delta_of_a_loss_is_no_column(dtype: Any) -> None:
 
     def trained(executor: Any) -> list[bytes]:
         settings, chance = SGD(learning_rate=0.01), np.random.default_rng(0)
-        w = settings.array_weight(chance.standard_normal((4000, 3)).astype(dtype))
-        x = settings.array_weight(chance.standard_normal(4000).astype(dtype))
+        data: list[Any] = [chance.standard_normal(n).astype(dtype) for n in ((4000, 3), (4000,))]
+        w, x = map(settings.array_weight, data)
         shift = settings.float_weight(0.5) if dtype is np.float32 else settings.double_weight(0.5)
         for _ in range(4):
             ((x + shift) @ w[:, 0]).train().run(executor)
