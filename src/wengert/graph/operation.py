@@ -232,8 +232,8 @@ class Operation:
             if not attributes and len(kinds) in (1, 2):
                 # the keys that `unary` and `binary` ask for
                 self.signatures[kinds if len(kinds) == 2 else kinds[0]] = found
-            elif len(kinds) == 2 and [(name, type(value)) for name, value in attributes] == [("axis", int)]:
-                self.signatures[*kinds, attributes[0][1], int] = found  # that of `indexing`
+            elif len(kinds) == 2 and [type(value) in (int, str) for _, value in attributes] == [True]:
+                self.signatures[*kinds, *attributes[0], type(attributes[0][1])] = found  # that of `indexing`
         return found
 
     def _new(self, key: object, kinds: tuple[Kind, ...], attributes: Attributes) -> Signature:

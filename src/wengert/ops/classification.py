@@ -15,7 +15,7 @@ from typing import Any, Final, Literal, Protocol, overload
 from wengert.arrays import Dv, S, T, is_array, within
 from wengert.elsewhere import along_one_axis
 from wengert.errors import ArgumentError, DTypeError, ShapeError
-from wengert.graph.apply import apply
+from wengert.graph.apply import apply, indexing
 from wengert.graph.batch import Batch, rowwise
 from wengert.graph.detached import IndexExpression
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
@@ -193,7 +193,8 @@ def _checked(reduction: str, label_smoothing: float = 0.0) -> None:
     """Refuse an unknown reduction, and a smoothing that is no probability."""
     if not isinstance(reduction, str) or reduction not in ("mean", "sum", "none"):
         raise ArgumentError(f"reduction is 'mean', 'sum' or 'none', got {shown(reduction)}")
-    if not isinstance(label_smoothing, Real) or not 0.0 <= label_smoothing <= 1.0:
+    real = label_smoothing.__class__ is float or isinstance(label_smoothing, Real)
+    if not (real and 0.0 <= label_smoothing <= 1.0):
         raise ArgumentError(f"label_smoothing is a number from 0 to 1, got {shown(label_smoothing)}")
 
 
@@ -296,14 +297,13 @@ def cross_entropy(
     Source: I. Goodfellow, Y. Bengio, A. Courville, "Deep Learning", 2016, section 6.2.2.3; the options as in PyTorch.
     """
     _checked(reduction, label_smoothing)
-    integers = indices(labels)
     if weight is not None or ignore_index is not None or label_smoothing or axis != -1:
-        logs = log_softmax(logits, axis=axis)
+        logs, integers = log_softmax(logits, axis=axis), indices(labels)
         return _of_labels(logs, integers, axis, weight, ignore_index, label_smoothing, reduction)
-    layer = apply(CROSS_ENTROPY, (logits, integers), (("reduction", reduction),))
+    layer = indexing(CROSS_ENTROPY, logits, labels, "reduction", reduction)
     shape = layer.signature.kinds[0].shape
     if shape is not None:
-        _known_labels(integers, shape, None, reduction)
+        _known_labels(layer.operands[1], shape, None, reduction)
     return layer
 
 
