@@ -34,10 +34,8 @@ from wengert.run.batching.region import (
     Region,
     RowSource,
     form_of,
+    rewrite,
     why_alone,
-    with_dead,
-    with_stacks,
-    with_sums,
 )
 from wengert.run.batching.report import Report, counted_keys
 from wengert.run.batching.schedule import Place, Schedule, scheduled
@@ -100,10 +98,7 @@ class ScheduleCache(Plans):
             return None
         codes = [code for x in kept if (code := region.code(x)) is not None]
         roots = [code >> BITS for code in codes]
-        if back:
-            with_dead(region, roots)
-        with_sums(region, roots)
-        with_stacks(region)
+        rewrite(region, roots, back)
         own = None if back else (*codes,)
         key = _Structure(region, own)
         cached = next(iter(self._schedules.of(key)), None)
@@ -133,7 +128,7 @@ class ScheduleCache(Plans):
             for g in own
             if g.signature is not None and g.form.source is RowSource.ALONE and len(g.members) > 1
         ]
-        lines = self.report.begin(counted_keys([g.key for g in own]), alone)
+        lines = self.report.begin(counted_keys(own), alone)
         for group, line in zip(own, lines, strict=True):
             assert line is not None, "operations have a line"
             line.add_single(len(group.members))

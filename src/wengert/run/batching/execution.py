@@ -114,7 +114,7 @@ class BoundSchedule:
             if of is not None and (binding.nodes or number in why):
                 reason = why.get(number) or why_alone(of)
                 self._alone.append((of.operation.name, reason, group.site, len(group.members)))
-        self._keys = counted_keys([group.key for group in region.groups])
+        self._keys = counted_keys(region.groups)
         self._lines: Sequence[Line | None] = ()  # of the report, by group
 
     def begin(self) -> None:

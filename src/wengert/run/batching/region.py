@@ -135,11 +135,6 @@ def why_alone(signature: Signature) -> str:
     return "a table of rows cannot hold its values"
 
 
-def given_form(of: Kind) -> GroupForm:
-    """The form of values from before."""
-    return GroupForm(RowSource.GIVEN, (), (), (), (), (of,))
-
-
 # -- groups and the region --------------------------------------------------------------------------
 
 
@@ -188,13 +183,6 @@ class Group:
     def site(self) -> str:
         """`file:line` where the user built one of them."""
         return position(*self.at)
-
-    @property
-    def key(self) -> tuple[str, tuple[Kind, ...]] | None:
-        """The name and the kinds under which a report has it; None for given values."""
-        if self.form.source is RowSource.SUM:
-            return "sum of additions", self.form.results
-        return None if self.signature is None else (self.signature.operation.name, self.signature.kinds)
 
     def keep(self, which: Places) -> None:
         """Drop all members but those given by place."""
@@ -377,6 +365,14 @@ def _rank(signature: Signature) -> tuple[int, tuple[Role, ...]]:
 
 
 # -- rewrites ---------------------------------------------------------------------------------------
+
+
+def rewrite(region: Region, roots: Sequence[int], back: bool) -> None:
+    """Have as few launches as there can be; `roots` are asked for, and send deltas if there is a way `back`."""
+    if back:
+        with_dead(region, roots)
+    with_sums(region, roots)
+    with_stacks(region)
 
 
 def with_dead(region: Region, roots: Iterable[int]) -> None:

@@ -12,14 +12,20 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from wengert.graph.kinds import Kind, Role
+from wengert.run.batching.region import Group, RowSource
 from wengert.run.batching.schedule import Launch
 
 Key = tuple[str, tuple[Kind, ...]]  # the name of an operation, and the kinds of its operands
 Alone = tuple[str, str, str, int]  # name, reason, site and count of nodes that run one by one
 
 
-def counted_keys(keys: Sequence[Key | None]) -> list[tuple[Key, int] | None]:
-    """The keys of groups, each with how many groups have it; None of a group without a line."""
+def counted_keys(groups: Iterable[Group]) -> list[tuple[Key, int] | None]:
+    """The keys of groups, each with how many groups have it; None for given values."""
+    keys: list[Key | None] = []
+    for group in groups:
+        of = group.signature
+        added = ("sum of additions", group.form.results) if group.form.source is RowSource.SUM else None
+        keys.append(added if of is None else (of.operation.name, of.kinds))
     counts = Counter(keys)
     return [None if key is None else (key, counts[key]) for key in keys]
 

@@ -47,7 +47,6 @@ from wengert.run.batching.region import (
     RowSource,
     Subgraph,
     form_of,
-    given_form,
     merged_signatures,
     result_kinds,
 )
@@ -545,7 +544,8 @@ def _given_group(of: Kind, pieces: list[tuple[Places, list[Any]]], ranks: Places
     order = argsort(members)
     given = [x for _, values in pieces for x in values]
     refs = places([]).reshape(len(members), 0)
-    return Group(given_form(of), None, members=members[order], refs=refs, order=order, given=given)
+    form = GroupForm(RowSource.GIVEN, (), (), (), (), (of,))
+    return Group(form, None, members=members[order], refs=refs, order=order, given=given)
 
 
 _Named: TypeAlias = tuple[Signature, list[Group]]
