@@ -43,20 +43,13 @@ def none_interrupted() -> Iterator[None]:
     assert not found, [repr(x.__cause__) for x in found]
 
 
-def near(found: Sequence[Any], wanted: Sequence[Any]) -> None:  # Any: arrays
-    """Equal to rounding of their own dtype: a sum's order follows the memory's, which a buffer may change."""
-    assert len(found) == len(wanted)
-    for x, y in zip(found, wanted, strict=True):
-        same([x], [y], 1e-5 if x.dtype == np.float32 else 1e-12)
-
-
 def predicted(expression: object, runs: int = 3) -> None:
     """A plan gives an expression the data that the interpreter gives, as often as it is asked."""
     executor, plans = eager()
     wanted = [np.array(wg.predict(expression).run(plain()))]  # type: ignore[call-overload] # of any kind
     with none_interrupted():
         for _ in range(runs):
-            near([np.array(wg.predict(expression).run(executor))], wanted)  # type: ignore[call-overload] # as above
+            same([np.array(wg.predict(expression).run(executor))], wanted)  # type: ignore[call-overload] # as above
     assert plans.made == 1
 
 

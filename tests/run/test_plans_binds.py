@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 from tests.executors.binds import a_constant, by_coroutine, by_flat_map, by_gather
 from tests.often import few
-from tests.run.attacked import OPTIMIZERS, near, none_interrupted
+from tests.run.attacked import OPTIMIZERS, none_interrupted
 from tests.run.counting import Counted
 from tests.run.drawn import MAKERS, Draw, Layer, Maker, network
 from tests.run.planned import eager, plain, same, trained
@@ -40,7 +40,7 @@ def both_ways(seed: int, steps: int, makers: Callable[[Counted], Sequence[Maker]
             made = network(seed, OPTIMIZERS[NAMES[seed % len(NAMES)]], makers(counted))
             with none_interrupted():
                 found.append((trained(made, executor, steps), counted.calls))
-    near(found[1][0], found[0][0])
+    same(found[1][0], found[0][0])
     assert found[1][1] == found[0][1]
     return calls
 
@@ -70,10 +70,10 @@ def test_random_graphs_have_the_same_gradients_and_data(seed: int) -> None:
     for step in range(4):
         x = loss(step)
         inner = [node for node in below(x, {})[0] if node.kind.trainable][:: 5 + seed % 3]
-        near([np.array(x.predict().run(executor))], [np.array(x.predict().run(plain()))])
+        same([np.array(x.predict().run(executor))], [np.array(x.predict().run(plain()))])
         for wrt in (list(weights), [*weights, *inner]):
             found, wanted = (wg.gradients(x, wrt).run(by) for by in (executor, plain()))
-            near([*map(np.array, found)], [*map(np.array, wanted)])
+            same([*map(np.array, found)], [*map(np.array, wanted)])
 
 
 def test_the_comparison_finds_a_difference() -> None:
