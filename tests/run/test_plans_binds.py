@@ -59,7 +59,7 @@ def plain_bind(d: Draw, pool: list[Layer]) -> Layer:
 def test_random_graphs_go_back_by_one_program() -> None:
     gone = 0
     for seed in range(100, 130):
-        gone += both_ways(seed, 6, lambda counted: (*MAKERS, *[plain_bind] * 3))["way"]
+        gone += both_ways(seed, 8, lambda counted: (*MAKERS, *[plain_bind] * 3))["way"]
     assert gone > 30
 
 
