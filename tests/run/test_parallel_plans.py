@@ -44,10 +44,10 @@ class TestPlans:
     @pytest.mark.parametrize("seed", few(range(60), 2, 20))
     def test_random_graphs_are_those_of_one_thread_bit_for_bit(self, seed: int) -> None:
         drawn = network(seed, SETTINGS[sorted(SETTINGS)[seed % len(SETTINGS)]])
-        wanted = trained(drawn, eager(2)[0], 6)
+        wanted = trained(drawn, eager(2)[0], 10)
         executor = dividing(2 + seed % 3, worth=2)
         with switching(), none_interrupted():
-            identical(trained(drawn, executor, 6), wanted)  # type: ignore[arg-type] # as above
+            identical(trained(drawn, executor, 10), wanted)  # type: ignore[arg-type] # as above
         assert any(isinstance(program.chosen, ScheduledProgram) for program in programs(executor))
 
     @pytest.mark.parametrize("threads", [1, 3, 5])
