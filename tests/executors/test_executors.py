@@ -33,7 +33,7 @@ Agree = Callable[[Sequence[Told], Sequence[Told]], None]
 EXECUTORS: Final[dict[str, tuple[Callable[[], Any], Agree]]] = {  # Any: executors of every class
     "plans": (lambda: eager(worth=2)[0], same),
     "threads": (lambda: dividing(worth=2), same),
-    "cells": (lambda: Interpreter(Engine(loops=CellLoops(worth=0.0))), same),
+    "cells": (lambda: Interpreter(Engine(loops=CellLoops(worth=0))), same),
     "batched": (Batched, near),
     "batched on threads": (lambda: Batched(threads=2), near),
     "plans as they come": (Sequential, same),

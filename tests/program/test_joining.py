@@ -78,12 +78,13 @@ def test_a_sum_of_which_there_is_a_view_is_no_part_of_a_line() -> None:
 
     def trained(executor: wg.run.Sequential) -> list[Any]:  # Any: numbers and arrays
         settings, chance = SGD(learning_rate=0.1), np.random.default_rng(0)
-        w, v = (settings.array_weight(chance.standard_normal(shape)) for shape in ((4, 6), (12,)))
+        w: Any = settings.array_weight(chance.standard_normal((4, 6)))  # Any: with its layers
+        v: Any = settings.array_weight(chance.standard_normal((12,)))
         losses = []
         for _ in range(20):
             z = wg.tanh(w)
             a, b = z[:, :3] + wg.reshape(wg.tanh(v), (4, 3)), z[:, 3:]
-            top, bottom, right = map(wg.square, (a[:2], 2.0 * a[2:], b))
+            top, bottom, right = wg.square(a[:2]), wg.square(2.0 * a[2:]), wg.square(b)
             losses.append((wg.sum(top) + wg.sum(bottom) + wg.sum(right)).train().run(executor))
         return [*losses, w.data, v.data]
 

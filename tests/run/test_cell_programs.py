@@ -22,7 +22,7 @@ from wengert.run.sequential import Engine, Interpreter
 Layer = Any  # an expression of any kind
 
 
-def by_programs(worth: float = 0.0) -> Interpreter:
+def by_programs(worth: int = 0) -> Interpreter:
     """An executor that has no other programs."""
     return Interpreter(Engine(loops=CellLoops(worth)))
 
@@ -72,7 +72,7 @@ def test_a_call_by_a_program_asks_no_rule() -> None:
 
 
 def test_a_cell_has_programs_when_its_calls_have_cost_as_much() -> None:
-    assert asked(by_programs(worth=1e6), 5) == 1
+    assert asked(by_programs(worth=1_000_000), 5) == 1
 
 
 def test_a_cell_of_two_operations_stays_as_it_is() -> None:

@@ -21,7 +21,8 @@ from wengert.run.sequential import Engine, Interpreter
 
 def by_programs(**options: Any) -> tuple[Any, StepPrograms]:  # Any: an executor, which has few of its methods
     """The interpreter, whose steps are taken by programs."""
-    programs, loops = StepPrograms(**{"worth": 2, "least": 1, "few": 0, **options}), Loops()
+    given: dict[str, Any] = {"worth": 2, "least": 1, "few": 0, **options}
+    programs, loops = StepPrograms(**given), Loops()
     loops.step = programs.stepped
     return Interpreter(Engine(loops=loops)), programs
 

@@ -127,7 +127,7 @@ def binary(operation: Operation, a: Any, b: Any) -> Any:  # Any: as in `unary`
 
 
 def indexing(
-    operation: Operation, x: Any, given: Any, name: str, attribute: int | str
+    operation: Operation, x: Any, given: Any, attribute: int | str, name: str = "axis"
 ) -> Any:  # Any: as in `unary`
     """The node of an operation on an array, integers in any form, and one attribute, called as `binary` is.
 

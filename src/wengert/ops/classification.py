@@ -300,7 +300,7 @@ def cross_entropy(
     if weight is not None or ignore_index is not None or label_smoothing or axis != -1:
         logs, integers = log_softmax(logits, axis=axis), indices(labels)
         return _of_labels(logs, integers, axis, weight, ignore_index, label_smoothing, reduction)
-    layer = indexing(CROSS_ENTROPY, logits, labels, "reduction", reduction)
+    layer = indexing(CROSS_ENTROPY, logits, labels, reduction, "reduction")
     shape = layer.signature.kinds[0].shape
     if shape is not None:
         _known_labels(layer.operands[1], shape, None, reduction)

@@ -174,7 +174,7 @@ def take(
 
     Source: Python array API standard, `take`.
     """
-    layer: ArrayLayer[Any, T, Dv] = indexing(TAKE, x, indices, "axis", axis)
+    layer: ArrayLayer[Any, T, Dv] = indexing(TAKE, x, indices, axis)
     return layer
 
 
@@ -239,7 +239,7 @@ def take_along_axis(
 
     Source: Python array API standard, `take_along_axis`.
     """
-    layer: ArrayLayer[Any, T, Dv] = indexing(TAKE_ALONG_AXIS, x, indices, "axis", axis)
+    layer: ArrayLayer[Any, T, Dv] = indexing(TAKE_ALONG_AXIS, x, indices, axis)
     return layer
 
 

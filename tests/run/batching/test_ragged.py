@@ -279,7 +279,7 @@ def test_examples_of_a_family_that_wait_for_each_other() -> None:
     def asked(executor: Any) -> list[Any]:  # Any: an executor, arrays
         w, scale = Weights(), SETTINGS.double_weight(2.0)
         cell = wg.cell(lambda x: wg.sum(wg.tanh(x @ w.first)))
-        first, second = (wg.lift(np.full((n, 2), 0.3)) * scale for n in (1, 2))
+        first, second = (wg.lift(np.full((n, 2), 0.3, np.float64)) * scale for n in (1, 2))
         read = cell(first)
         last = cell(second * read)
         total = wg.square(last) + wg.exp(read)
