@@ -220,6 +220,11 @@ class _Units:
             if e.opaque:
                 self.before[i] |= {last} if last is not None else set()
                 last = i
+        self.after: list[list[int]] = [[] for _ in self.unit]
+        for i, before in enumerate(self.before):
+            for j in before:
+                self.after[j].append(i)
+        self.highest = [*self.unit]  # of each unit, the last equation in it and in all that it waits for
 
     def _space(self, e: Eqn) -> Space | None:
         """The space of the loop that an equation could be part of."""
@@ -271,6 +276,13 @@ class _Units:
         self.members[a], self.spaces[a] = joined, space
         for i in joined:
             self.unit[i] = a
+        highest, todo = max(self.highest[a], self.highest[b]), [a]
+        self.highest[a] = -1
+        while todo:  # all that wait for one of both wait for the other, too
+            unit = todo.pop()
+            if self.highest[unit] < highest:
+                self.highest[unit] = highest
+                todo += {self.unit[j] for i in self.members[unit] for j in self.after[i]}
 
     def join_siblings(self) -> None:
         """Make one unit of those of one space that do not wait for each other, but for the steps of optimizers."""
@@ -293,14 +305,14 @@ class _Units:
         return self._waits(b, a) or self._waits(a, b)
 
     def _waits(self, late: int, early: int) -> bool:
-        first = self.members[early][0]
+        last = self.members[early][-1]
         todo = [x for x in self._units_before(late) if x != early]
         seen = {late, *todo}
         while todo:
             for x in self._units_before(todo.pop()):
                 if x == early:
                     return True
-                if x not in seen and self.members[x][-1] > first:
+                if x not in seen and self.highest[x] >= last:
                     seen.add(x)
                     todo.append(x)
         return False
