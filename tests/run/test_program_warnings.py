@@ -99,9 +99,13 @@ def test_a_cell_is_told_of() -> None:
         return wg.sum(step(step(wg.lift(np.ones((2, 3), np.float32)))))
 
     expected = loss().predict().run(plain())
-    for broken, what in (("forward", "a cell"), ("backward", "a cell")):
+    for of, broken, what in (
+        (Lowering, "forward", "a cell"),
+        (Lowering, "backward", "a cell"),
+        (compiler, "_case", "the way back through a cell"),
+    ):
         executor = by_programs()
-        with noted() as texts, patch.object(Lowering, broken, _broken):
+        with noted() as texts, patch.object(of, broken, _broken):
             values = [loss().predict().run(executor) for _ in range(4)]
             wg.gradients(loss(), (w,)).run(executor)
         assert values == [expected] * 4
@@ -113,6 +117,7 @@ def test_a_cell_is_told_of() -> None:
     [
         (compiler, "capture", "a segment of "),
         (Lowering, "backward", "the way back through a segment of "),
+        (compiler, "_case", "the way back through a segment of "),
         (compiler._LoweredPath, "back", "the way back from "),
     ],
 )

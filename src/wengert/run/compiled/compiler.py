@@ -262,16 +262,16 @@ def traced_backward(
         left_out = {slot for slot, (at, _) in low.leaf.items() if leaves[at] in unwanted}
         found = arrived | totals
         sent = low.lowering.backward(found, unwanted=left_out, apart=apart)
+        made = [(low.leaf[slot][0], low.leaving([slot], {slot: delta})) for slot, delta in sent]
+        for x in joined:
+            slots = [slot for slot in found if slot in low.leaf and leaves[low.leaf[slot][0]] is x]
+            if any(found[slot] is not totals.get(slot) for slot in slots):
+                made.append((low.leaf[slots[0]][0], low.leaving(slots, found)))
+        outputs = bare(tuple(value for _, value in made))
+        return _case(low.inputs, low.builder.eqns, outputs, [at for at, _ in made], segment_run.segment.make)
     except Exception as failure:
         not_made(described("the way back through a segment", nodes), failure)
         return None
-    made = [(low.leaf[slot][0], low.leaving([slot], {slot: delta})) for slot, delta in sent]
-    for x in joined:
-        slots = [slot for slot in found if slot in low.leaf and leaves[low.leaf[slot][0]] is x]
-        if any(found[slot] is not totals.get(slot) for slot in slots):
-            made.append((low.leaf[slots[0]][0], low.leaving(slots, found)))
-    outputs = bare(tuple(value for _, value in made))
-    return _case(low.inputs, low.builder.eqns, outputs, [at for at, _ in made], segment_run.segment.make)
 
 
 def _case(
@@ -318,10 +318,10 @@ def traced_cell_backward(template: Template, arrived: Mapping[int, Value]) -> Ba
         low = _LoweredCell(template)
         given, eqns, sent = low.sent(avals)
         everything = [*low.inputs, *low.results, *low.kept(), *given]
+        return _case(everything, eqns, tuple(sent.values()), [*sent])
     except Exception as failure:
         not_made(described("the way back through a cell", template.nodes), failure)
         return None
-    return _case(everything, eqns, tuple(sent.values()), [*sent])
 
 
 class _LoweredCell(LoweredGraph):
