@@ -34,7 +34,7 @@ from wengert.errors import ArgumentError
 from wengert.plugins import AdamW, LearningRate
 from wengert.program.build import Builder, bare
 from wengert.program.cuda import for_device
-from wengert.program.program import Program, evaluate, now
+from wengert.program.program import Program, check, evaluate, now
 from wengert.run.compiled.device import DeviceProgram
 
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
@@ -311,6 +311,13 @@ def test_two_groups_never_wait_for_each_other(seed: int) -> None:
     """A group may hold an equation that stands far behind the ones that it waits for; `check` raises for a circle."""
     planned = for_device(drawn_program(seed, np.float64).program)
     assert planned.kernels
+
+
+@pytest.mark.parametrize("seed", [443, 709, 803])
+def test_whatever_a_step_reads_has_been_made(seed: int) -> None:
+    """A result in another order of axes gets C order, and may then be written in another shape, too."""
+    program = for_device(drawn_program(seed, np.float64).program).program
+    check(program)
 
 
 @needs_gpp

@@ -56,7 +56,9 @@ class _Rewriting:
 
     def now(self, x: Argument) -> Argument:
         """An argument by its name now."""
-        return self._same.get(x, x) if isinstance(x, Var) else x
+        while isinstance(x, Var) and x in self._same:  # first another order, then another shape
+            x = self._same[x]
+        return x
 
     def renamed(self, e: Eqn) -> Eqn:
         """An equation with the names of now."""
