@@ -37,6 +37,20 @@ def _warmed(x: Any, executor: wg.run.Sequential) -> Any:  # Any: an expression a
     return x.predict().run(executor)
 
 
+def refusing() -> tuple[Any, list[bool]]:  # Any: an operation
+    """An operation that refuses what is above 4, and whether a run was there at each of its calls."""
+    calls: list[bool] = []
+
+    @wg.extend.elementwise(lambda case, g, y, h: g)
+    def small(case: wg.extend.Case, h: Any) -> Any:  # Any: an array of any library
+        calls.append(running_here())
+        if (h > 4.0).any():
+            raise ValueError("above 4")
+        return h
+
+    return small, calls
+
+
 def test_a_prediction_with_a_plan_needs_no_machine(
     weight: wg.ArrayWeight[tuple[int], np.float64], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,15 +98,7 @@ def test_a_training_with_a_plan_needs_no_machine(
 def test_a_training_that_is_refused_changes_nothing_and_is_told_by_the_interpreter(
     weight: wg.ArrayWeight[tuple[int], np.float64],
 ) -> None:
-    calls: list[bool] = []
-
-    @wg.extend.elementwise(lambda case, g, y, h: g)
-    def small(case: wg.extend.Case, h: Any) -> Any:  # Any: an array of any library
-        calls.append(running_here())
-        if (h > 4.0).any():
-            raise ValueError("above 4")
-        return h
-
+    small, calls = refusing()
     executor, question = wg.run.Sequential(), wg.sum(small(weight * 1.0) * 0.0).train()
     untimed(executor)
     for _ in range(WARM):
@@ -140,15 +146,7 @@ def test_it_sees_the_latest_weights_and_gives_arrays_of_its_own(
 def test_a_failure_is_told_by_the_interpreter_and_its_rule_called_twice(
     weight: wg.ArrayWeight[tuple[int], np.float64],
 ) -> None:
-    calls: list[bool] = []
-
-    @wg.extend.elementwise(lambda case, g, y, h: g)
-    def small(case: wg.extend.Case, h: Any) -> Any:  # Any: an array of any library
-        calls.append(running_here())
-        if (h > 4.0).any():
-            raise ValueError("above 4")
-        return h
-
+    small, calls = refusing()
     executor, x = wg.run.Sequential(), small(weight * 1.0) + 0.0
     _warmed(x, executor)
     wg.assign({weight: np.array([5.0, 6.0])}).run()
