@@ -13,6 +13,7 @@ from wengert.control import replace_executors, running, running_here
 from wengert.control.machine import Machine
 from wengert.graph.store import STORE
 from wengert.plugins import SGD
+from wengert.run import sequential
 
 WARM = 40  # runs, after which a small structure has its plan, whatever the clock says
 
@@ -23,6 +24,13 @@ class NoMachineError(Exception):
 
 def _refuse(run: object) -> Machine:
     raise NoMachineError
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No settings with rules and no watcher that another test of this process keeps: beside these a machine runs."""
+    monkeypatch.setattr(sequential, "BROUGHT", {})
+    monkeypatch.setattr(sequential, "WATCHERS", {})
 
 
 @pytest.fixture
