@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.run.planned import eager
 from wengert import plugins
 from wengert.errors import PluginError
 from wengert.extend import Optimizer, Rated
@@ -101,6 +102,32 @@ def test_numbers_of_numpy_and_integers_are_numbers() -> None:
     for rate in (1, np.float32(0.5), np.float64(0.5), np.int64(1)):
         settings: Any = every(**{**GOOD, "learning_rate": rate})  # Any: what the class is asked for
         assert settings.learning_rate == rate
+
+
+@pytest.mark.parametrize("number", [np.float64, np.float32])
+def test_numbers_of_numpy_change_no_element_type_and_leave_steps_in_plans(
+    number: Callable[[float], Any],  # Any: to mypy a number in single precision is no float
+) -> None:
+    class Settings(Adam, LearningRate): ...
+
+    def trained(rate: float, beta1: float) -> tuple[bytes, list[str]]:
+        weight = Settings(learning_rate=rate, beta1=beta1).array_weight(np.ones(3, np.float32))
+        executor, plans = eager()
+        for _ in range(4):
+            wg.sum(wg.square(weight)).train().run(executor)
+        return weight.data.tobytes(), plans.sources()
+
+    assert trained(number(0.5), number(0.875)) == trained(0.5, 0.875)
+
+
+def test_members_of_other_types_stay_as_they_are_given() -> None:
+    class Settings(plugins.Plugin):
+        most: float | None
+        exact: np.float32
+        names: Callable[[], str] | str = "none"
+
+    made = Settings(most=np.float64(0.5), exact=np.float32(0.1))
+    assert (type(made.most), type(made.exact)) == (float, np.float32)
 
 
 def test_missing_and_unknown_ones_are_one_error() -> None:

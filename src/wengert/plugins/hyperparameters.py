@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, ClassVar, Final, Self
 
-from wengert.arrays import Value, is_integer, is_number
+from wengert.arrays import Value, is_number
 from wengert.arrays.changes import Change, carry_out
 from wengert.control import Do
 from wengert.errors import PluginError
@@ -19,6 +19,7 @@ from wengert.graph.operand import shown
 from wengert.graph.store import STORE
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
+from wengert.plugins.ranges import plain
 from wengert.site import user_position
 
 _NOW: Final = "now_"  # before the name of a hyperparameter, in the state that a file has
@@ -83,7 +84,7 @@ class Hyperparameters(Plugin):
                 f"the number of earlier commits, as in {{'learning_rate': lambda t: 0.1 / (1 + t)}}\n"
                 f"  at {user_position()}"
             )
-        vars(self).update(_plain(self.numbers()))
+        vars(self).update({name: plain(x) for name, x in self.numbers().items()})
         self._known(self.schedules or {}, "schedules")
         self._next: dict[int, dict[str, float]] = {}  # of the next commit
         vars(self).update(self._checked(self._scheduled(0)))
@@ -134,7 +135,7 @@ class Hyperparameters(Plugin):
             members: dict[str, Any] = {name: vars(self)[name] for name in given}  # Any: of all types
             members |= {**numbers, "schedules": None}
             type(self)(**members)  # which refuses what is out of range
-        return _plain(numbers)
+        return {name: plain(x) for name, x in numbers.items()}
 
     def _assigned(self, numbers: dict[str, float]) -> None:
         with STORE.lock:
@@ -147,11 +148,6 @@ class Hyperparameters(Plugin):
                 f"{type(self).__name__}.{who}: {', '.join(unknown)} is no number of these settings; they have "
                 f"{', '.join(self._numbers) or 'none'}\n  at {user_position()}"
             )
-
-
-def _plain(numbers: Mapping[str, float]) -> dict[str, float]:
-    """Numbers as Python's, which change no element type of what they stand beside, in a plan or by the interpreter."""
-    return {name: int(x) if is_integer(x) else float(x) for name, x in numbers.items()}
 
 
 def _nothing() -> None:

@@ -52,6 +52,11 @@ class Member:
         return self.value is REQUIRED
 
     @property
+    def is_number(self) -> bool:
+        """Tell whether the annotation says `float` or `int`, alone or among others."""
+        return any(hint in (float, int) for hint in (self.hint, *get_args(self.hint)))
+
+    @property
     def belongs_to_class(self) -> bool:
         """Tell whether this is a `ClassVar`, which names a part or a rule and is no argument."""
         if isinstance(self.hint, str):

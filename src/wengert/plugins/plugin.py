@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, ClassVar, Self
 
 from typing_extensions import dataclass_transform
 
+from wengert.arrays import is_number
 from wengert.errors import PluginError
 from wengert.plugins.checks import check_call, check_complete, check_members, check_suppliers
 from wengert.plugins.inject import inject, injected
 from wengert.plugins.making import Maker
 from wengert.plugins.members import Member, annotated, declare, local_names
 from wengert.plugins.parts import check_order
+from wengert.plugins.ranges import plain
 
 
 class _CallSignature:
@@ -45,8 +47,9 @@ class Plugin(Maker, ABC):
     leaves open as an abstract property. `acts_before` names plugins that must stand to its right. Raises PluginError
     for what cannot be put together as written, and the ready ones for a number out of its range.
 
-    Members are set first, then each plugin's `__post_init__` runs once, bases first and right to left, so
-    that a plugin finds ready what it inherits; it may still assign members. Then the instance is frozen.
+    A number of numpy becomes Python's where the annotation says `float` or `int`, so that it changes the element
+    type of no step. Members are set first, then each plugin's `__post_init__` runs once, bases first and right to
+    left, so that a plugin finds ready what it inherits; it may still assign members. Then the instance is frozen.
 
     >>> class Rate(Plugin):
     ...     rate: float
@@ -95,6 +98,9 @@ class Plugin(Maker, ABC):
             if not member.injected
         }
         values |= injected(cls, cls._members, values)
+        values |= {
+            name: plain(x) for name, x in values.items() if is_number(x) and cls._members[name].is_number
+        }
         vars(self).update(values)
         for owner in reversed(cls.__mro__):
             body: Callable[[Plugin], None] | None = vars(owner).get("_body")

@@ -8,10 +8,20 @@ from __future__ import annotations
 
 import math
 
-from wengert.arrays import is_number
+from wengert.arrays import is_integer, is_number
 from wengert.errors import PluginError
 from wengert.graph.operand import shown
 from wengert.site import user_position
+
+
+def plain(x: float) -> float:
+    """A number as Python's, which changes no element type of what it stands beside.
+
+    >>> import numpy as np
+    >>> plain(np.float32(0.5)), plain(np.int64(2)), plain(0.1)
+    (0.5, 2, 0.1)
+    """
+    return int(x) if is_integer(x) else float(x)
 
 
 def check_number(
