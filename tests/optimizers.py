@@ -6,6 +6,9 @@ Refuses to know: their numbers, which each test says.
 
 from __future__ import annotations
 
+from typing import Any, ClassVar
+
+from wengert.extend import Optimizer, dense
 from wengert.plugins import (
     LAMB,
     Adadelta,
@@ -24,6 +27,7 @@ from wengert.plugins import (
     Muon,
     NAdam,
     Nesterov,
+    Plugin,
     RAdam,
     RMSprop,
     StochasticWeightAveraging,
@@ -85,3 +89,17 @@ class WithMean(StochasticWeightAveraging, AdamW, LearningRate): ...
 
 
 class WithLookahead(Lookahead, AdamW, LearningRate): ...
+
+
+class Naming(Optimizer["Named"], pure=True):
+    """Steps a quarter as long for the weight that is called so."""
+
+    def step(self, delta: Any, weight: Any) -> Any:  # Any: as `Optimizer` has them
+        return super().step(dense(delta) * (0.5 if weight.name == "a" else 2.0), weight)
+
+
+class Named(Plugin):
+    optimizer: ClassVar[type[Optimizer]] = Naming
+
+
+class WithNames(Named, Momentum, LearningRate): ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from functools import partial, reduce
 from operator import add
 from typing import Any, ClassVar, Final
 
@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.executors.binds import by_coroutine
 from tests.optimizers import (
     WithAdadelta,
     WithAdafactor,
@@ -24,12 +25,14 @@ from tests.optimizers import (
     WithMean,
     WithMovingAverage,
     WithNAdam,
+    WithNames,
     WithNesterov,
     WithRAdam,
     WithRMSprop,
 )
 from tests.run.planned import eager, plain, same, trained
 from tests.run.test_plans import NETWORKS
+from tests.run.waiting import programs_counted
 from wengert.errors import NonFiniteError, PluginError
 from wengert.extend import Optimizer, Rated, dense
 from wengert.plugins import (
@@ -205,6 +208,32 @@ def test_training_is_that_of_the_interpreter(name: str, optimizer: str) -> None:
     assert plans.made == 1
     (plan,) = plans._plans.items()
     assert plan.updating is (optimizer in PLANNED)
+
+
+@pytest.mark.parametrize("bind", [False, True])
+def test_a_step_that_asks_for_the_name_of_its_weight_is_no_step_of_another(bind: bool) -> None:
+    """Two networks of one structure and one settings object: a plan of the one took the other's steps."""
+    x = np.arange(18.0).reshape(6, 3) / 7
+
+    def run(executor: Any) -> list[Any]:  # Any: of either kind
+        settings = WithNames(learning_rate=0.01)
+        weights = [settings.array_weight(np.ones((3, 4)), name=name) for name in "abab"]
+        for _ in range(8):
+            for w in weights:
+                loss = wg.mean(wg.square(x @ w))
+                if bind:
+                    loss = by_coroutine(
+                        loss, wg.sum(w), partial(wg.multiply, loss, 2.0), partial(wg.abs, loss)
+                    )
+                loss.train().run(executor)
+        return [w.data for w in weights]
+
+    with programs_counted() as calls:
+        a, b, *others = found = run(eager(worth=2)[0])
+    assert (calls["way"] > 3) is bind
+    same(found, run(plain()))
+    same([a, b], others)
+    assert not np.array_equal(a, b)
 
 
 def test_the_time_of_a_schedule_is_one_for_plans_and_the_interpreter() -> None:

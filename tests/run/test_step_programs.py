@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.optimizers import WithAdam
+from tests.optimizers import WithAdam, WithNames
 from tests.run.planned import plain, same, trained
 from tests.run.test_plans import NETWORKS
 from tests.run.test_plans_optimizers import ASKED, PLANNED
 from wengert.errors import ProgramWarning
+from wengert.extend import LazyDelta
 from wengert.plugins import SGD
 from wengert.run.compiled.steps import StepProgram, StepPrograms
 from wengert.run.loops import Loops
@@ -93,6 +94,39 @@ def test_a_program_that_fails_is_told_of_and_its_step_is_the_interpreters(
     monkeypatch.undo()
     same(found, kept(plain(), WithAdam(learning_rate=0.1), 4))
     same(kept(executor, WithAdam(learning_rate=0.1)), expected)
+
+
+@pytest.mark.parametrize("orders", ["CF", "FC"])
+def test_a_lazy_delta_of_another_layout_has_the_interpreters_sums(orders: str) -> None:
+    """How it lies is known only once it has been carried out, and the norm of a step is a sum in that order."""
+    chance = np.random.default_rng(0)
+    data, d = (chance.standard_normal((40, 30)).astype(np.float32) for _ in range(2))
+    laid = {"C": d, "F": np.asfortranarray(d)}
+
+    def stepped(executor: Any) -> list[Any]:  # Any: as above
+        w = PLANNED["Adafactor"]().array_weight(data)
+        for i in range(9):
+            wg.apply({w: LazyDelta((), 1.0, laid[orders[i % 2]])}).run(executor)
+        return [w.data, *w.optimizer.kept().values()]
+
+    executor, programs = by_programs()
+    same([np.array(x) for x in stepped(executor)], [np.array(x) for x in stepped(plain())])
+    assert programs.made == 1
+
+
+def test_steps_that_ask_for_names_have_a_program_for_each_name() -> None:
+    def stepped(executor: Any) -> list[Any]:  # Any: as above
+        settings = WithNames(learning_rate=0.1)
+        weights = [settings.array_weight(np.ones((3, 4)), name=name) for name in ("a", "b", "a")]
+        for _ in range(8):
+            wg.apply({w: np.full((3, 4), 0.5) for w in weights}).run(executor)
+        return [w.data for w in weights]
+
+    executor, programs = by_programs()
+    a, b, c = stepped(executor)
+    same([a, b, c], stepped(plain()))
+    assert programs.made == 2
+    assert not np.array_equal(a, b)
 
 
 def test_without_a_compiler_steps_have_the_same_bits() -> None:

@@ -34,11 +34,13 @@ def binder(
     weights: Sequence[Weight],
     targets: Sequence[Expression] = (),
     stepped: Sequence[Weight] = (),
+    named: Sequence[Weight] = (),
 ) -> Binder:
     """A function of a root that gives weights, cells, literals and targets, or None where the plan does not fit.
 
     `nodes` are in order, the root last; operands have been met before their consumers are. The plan makes the steps
-    of the weights that are `stepped`: these have to have optimizers of one class and settings with those here.
+    of the weights that are `stepped`: these have to have optimizers of one class and settings with those here, and
+    those that are `named` their names.
     """
     names = _named(nodes, weights, "w")
     root = names[nodes[-1]]
@@ -55,6 +57,9 @@ def binder(
         lines += [
             f"if {x}.settings is not g{i} or type({x}.optimizer) is not c{i}: return None" for x in same
         ]
+    for i, w in enumerate(w for w in named if w not in fixed):
+        scope[f"m{i}"] = w.name
+        lines.append(f"if {names[w]}.name != m{i}: return None")
     picked = [name for own in reversed(literals) for name in own]
     all_weights = _tuple(names[w] for w in weights), _tuple(f"{names[w]}.ref" for w in weights)
     if fixed.issuperset(weights):

@@ -75,8 +75,8 @@ def traced_plan(
 
 def traced_step(
     weight: Weight, delta: Aval, lazy: bool, told: Mapping[str, Any]
-) -> tuple[Program, tuple[str, ...]] | None:
-    """The program of one step, and the names of numbers of its settings; None where there is none.
+) -> tuple[Program, tuple[str, ...], bool] | None:
+    """The program of one step or None, the names of numbers of its settings, and whether it asks for the weight's.
 
     Inputs are the data, a delta, these numbers, the states and what the commit has `told` the optimizer: values, and
     those in tuples. Outputs are the step and the next states. A lazy delta is carried out, or there is no program.
@@ -92,7 +92,8 @@ def traced_step(
     if step is None or isinstance(step, LazyDelta):
         return None
     outputs = bare((step, *made.states))
-    return Program(low.inputs, low.builder.eqns, outputs), made.told[0][1] if made.told else ()
+    numbers = made.told[0][1] if made.told else ()
+    return Program(low.inputs, low.builder.eqns, outputs), numbers, bool(made.named)
 
 
 # -- segments ----------------------------------------------------------------------------------------------------
@@ -371,7 +372,7 @@ def _path_to(loss: Expression) -> str:
     return f"the way back from {loss!r}"
 
 
-def _unbound(stepped: Sequence[Weight]) -> Binder:
+def _unbound(stepped: Sequence[Weight], named: Sequence[Weight]) -> Binder:
     return lambda root: None
 
 

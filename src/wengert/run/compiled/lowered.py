@@ -216,14 +216,17 @@ def _itself(x: Any) -> Any:  # Any: a literal
 class _Weight:
     """A weight as the step of an optimizer sees it: its data are a tracer, and numbers of its settings may be."""
 
-    def __init__(self, weight: Weight, data: Tracer, optimizer: Updates) -> None:
+    def __init__(self, weight: Weight, data: Tracer, optimizer: Updates, named: list[Weight]) -> None:
         self._weight = weight
+        self._named = named  # those that have been asked for their names
         self.ref = Ref(data)
         self.data = data
         self.optimizer = optimizer
         self.settings = optimizer.settings
 
     def __getattr__(self, name: str) -> Any:  # Any: whatever a weight has
+        if name == "name":
+            self._named.append(self._weight)
         return getattr(self._weight, name)
 
 
@@ -239,6 +242,7 @@ class Updating:
         self.states: list[Any] = []  # Any: the new states of all, in that order, tracers and constants
         self.targets: list[Tracer] = []  # what is changed in place
         self.scalars: list[Any] = []  # Any: new values of weights that are numbers, tracers
+        self.named: list[Weight] = []  # those whose steps ask for their names
         self.required: list[Any] = []  # Any: what fails where the update is refused, tracers
         self._data = {x.var for x in of.data.values()} | of.shared
         self._roots: dict[Var, Roots] = {}
@@ -306,7 +310,7 @@ class Updating:
             staged = optimizer.staged_with(settings[id(weight.settings)])
             for name in state:
                 setattr(staged, name, of.input(partial(_state, weight, name)))
-            stands: Any = _Weight(weight, of.data[weight], staged)  # Any: it stands for the weight
+            stands: Any = _Weight(weight, of.data[weight], staged, self.named)  # Any: it stands for it
             found[weight] = Update(stands, delta, staged)
         return found
 

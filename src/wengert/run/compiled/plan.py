@@ -46,7 +46,7 @@ class Plan(Item):
     def __init__(
         self,
         lowering: Generator[None, None, LoweredLoss],
-        bind: Callable[[Sequence[Weight]], Binder],
+        bind: Callable[[Sequence[Weight], Sequence[Weight]], Binder],
         program: Callable[[Program], PlanProgram] = PlanProgram,
         stacking: bool = True,
         at_once: bool = True,
@@ -66,6 +66,7 @@ class Plan(Item):
         self.arrays: list[int] = []  # of those that are changed in place
         self.numbers: list[int] = []
         self.names: list[tuple[str, ...]] = []  # of the states of their optimizers
+        self.named: list[tuple[int, str]] = []  # weights whose steps ask for their names, and these
         self.told: list[
             tuple[int, tuple[str, ...]]
         ] = []  # numbers that commits change, of a weight of each settings object
@@ -80,7 +81,7 @@ class Plan(Item):
     def _made(
         self,
         lowering: Generator[None, None, LoweredLoss],
-        bind: Callable[[Sequence[Weight]], Binder],
+        bind: Callable[[Sequence[Weight], Sequence[Weight]], Binder],
         make: Callable[[Program], PlanProgram],
         stacking: bool,
     ) -> Iterator[None]:
@@ -103,7 +104,7 @@ class Plan(Item):
         else:
             self.program = make(program)
         yield
-        self.bind = bind(stepped)
+        self.bind = bind(stepped, [low.weights[i] for i, _ in self.named])
         if before != [(type(w.optimizer), w.settings) for w in stepped]:
             self.early = True  # they were others when their steps were written down
 
@@ -118,6 +119,7 @@ class Plan(Item):
         self.updating = updating is not None
         self.early = low.first_step
         self.names = [] if updating is None else updating.names
+        self.named = [] if updating is None else [(place[w], w.name) for w in dict.fromkeys(updating.named)]
         self.told = [] if updating is None else [(place[w], names) for w, names in updating.told]
         self.states = any(self.names)
         telling = [x for x in trained if self.updating and x.optimizer.tells and not isinstance(x, Buffer)]

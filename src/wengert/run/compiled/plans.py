@@ -451,6 +451,10 @@ class BackwardProgram(Item):
     def let_go(self) -> None:
         self.plan.let_go()
 
+    def fits(self, path: Path) -> bool:
+        """True if the weights have the names for which their steps have asked."""
+        return all(path.weights[i].name == name for i, name in self.plan.named)
+
     def back(self, path: Path, snapshot: int, run: Run) -> Callable[[], Value]:
         """Maker of the changes of weights, which are computed here. Raises Interrupted where the program fails."""
         _, _, *literals = self.pick(path.values())
@@ -475,6 +479,8 @@ class BackwardPrograms:
         if path is None:
             return None
         for way in self._made.of(path.key):
+            if not way.fits(path):
+                return None
             self._made.use(path.key, way)
             with evaluation.doubts:
                 return way.back(path, evaluation.snapshot, run)

@@ -1,8 +1,9 @@
 """Programs of steps: what an optimizer does with the delta of one weight, where no plan of a loss has that.
 
 Knows: that large weights of one settings object, shape and element type take the same step, which is told by their
-delta, their states, the numbers of these settings, and what the commit has told their optimizers; that a delta which is
-lazy may stay so, and then has no program; that the interpreter takes a step where anything is in doubt.
+delta, their states, the numbers of these settings, what the commit has told their optimizers, and by their names where
+a step asks for them; that a delta which is lazy may stay so, and then has no program; that the interpreter takes a step
+where anything is in doubt.
 Refuses to know: where deltas come from, when weights change, and how.
 """
 
@@ -23,6 +24,7 @@ from wengert.run.commit import Changing, fails, stepped
 from wengert.run.compiled.cache import Cache, Item, RunCounts
 
 if TYPE_CHECKING:
+    from wengert.arrays.abstract import Aval
     from wengert.run.compiled.program import PlanProgram
 
 _WORTH: Final = 8  # steps after which one may get its program, as a structure its plan after as many runs
@@ -45,9 +47,10 @@ class Beside(NamedTuple):
 class StepProgram(Item):
     """One step: of data, a delta, numbers of settings, states and what was told a step and the next states."""
 
-    def __init__(self, program: PlanProgram, numbers: Sequence[str], settings: object) -> None:
+    def __init__(self, program: PlanProgram, delta: Aval, numbers: Sequence[str], settings: object) -> None:
         super().__init__()
         self.program = program
+        self.delta = delta  # a lazy one is known once it has been carried out
         self.numbers = numbers
         self.settings = settings  # they have to live as long as their id counts
 
@@ -58,13 +61,13 @@ class StepProgram(Item):
         self.program.forget()
 
     def outputs(self, update: Update, given: Beside) -> Sequence[Value]:
-        """The step, and the states after it."""
+        """The step of a delta that is an array, and the states after it."""
         weight, delta, optimizer = update
         numbers = optimizer.inputs() if self.numbers else {}
         self.program = self.program.latest()
         settings = [numbers[name] for name in self.numbers]
         told = _parts(given.told)
-        return self.program.called((weight.ref.data, dense(delta), *settings, *given.states.values(), *told))
+        return self.program.called((weight.ref.data, delta, *settings, *given.states.values(), *told))
 
 
 class StepPrograms:
@@ -76,6 +79,7 @@ class StepPrograms:
         self._make: Callable[..., Any] = _fusing if native else _plain  # Any: a class that is loaded later
         self._least, self._few = least, few
         self._without: WeakSet[type] = WeakSet()  # optimizers of few equations
+        self._named: WeakSet[type] = WeakSet()  # optimizers whose steps ask for the name of the weight
         self._runs = RunCounts(worth)
         self._made: Cache[object, StepProgram] = Cache()
 
@@ -92,16 +96,14 @@ class StepPrograms:
         given = None if type(optimizer) in self._without else _beside(update)
         if given is None:
             return stepped(update, written)
-        lazy = isinstance(delta, LazyDelta)
-        key = (
-            *(type(optimizer), id(optimizer.settings), aval_of(weight.ref.data)),
-            lazy or aval_of(delta),
-            *((name, _form(x)) for of in given for name, x in of.items()),
-        )
+        key = self._key(update, given)
         for found in self._made.of(key):
+            whole = dense(delta)
+            if aval_of(whole) != found.delta:
+                return stepped(update, written)
             self._made.use(key, found)
             try:
-                step, *after = found.outputs(update, given)
+                step, *after = found.outputs(Update(weight, whole, optimizer), given)
             except Exception as failure:
                 self._made.drop(key, found)
                 change = stepped(update, written)  # or the interpreter says whose it is
@@ -110,22 +112,35 @@ class StepPrograms:
             vars(optimizer).update(zip(given.states, after, strict=True))
             return stepped(update, written, step)
         if self._runs.earned(key):
-            self._trace(key, update, given)
+            self._trace(update, given)
         return stepped(update, written)
 
-    def _trace(self, key: object, update: Update, given: Beside) -> None:
+    def _key(self, update: Update, given: Beside) -> object:
+        weight, delta, optimizer = update
+        kind = type(optimizer)
+        return (
+            *(kind, id(optimizer.settings), aval_of(weight.ref.data)),
+            isinstance(delta, LazyDelta) or aval_of(delta),
+            *((name, _form(x)) for of in given for name, x in of.items()),
+            weight.name if kind in self._named else None,
+        )
+
+    def _trace(self, update: Update, given: Beside) -> None:
         """Make the program of this step, if there is one that pays; the interpreter takes it this time."""
         weight, delta, optimizer = update
         with without_collector():
-            lazy = isinstance(delta, LazyDelta)
-            found = _traced_step(weight, aval_of(dense(delta)), lazy, given.told)
+            aval = aval_of(dense(delta))
+            found = _traced_step(weight, aval, isinstance(delta, LazyDelta), given.told)
             if found is None:
                 return
-            program, numbers = found
+            program, numbers, named = found
+            if named:
+                self._named.add(type(optimizer))
             if len(program.eqns) < self._few:
                 self._without.add(type(optimizer))
             else:
-                self._made.keep(key, StepProgram(self._make(program), numbers, optimizer.settings))
+                made = StepProgram(self._make(program), aval, numbers, optimizer.settings)
+                self._made.keep(self._key(update, given), made)
 
 
 _ALL: Final = {native: StepPrograms(native) for native in (True, False)}  # of all executors
