@@ -19,14 +19,14 @@ from wengert.plugins import SGD
 from wengert.program.memory import placed
 from wengert.program.program import Eqn, Program, Var
 from wengert.program.simplify import Pieces
-from wengert.run.compiled.lowered import lowered
+from wengert.run.compiled.lowered import finished, lowered_in_steps
 from wengert.run.compiled.program import buffers_of, simplified
 
 ROWS, SIZE = 3, 4
 
 
 def _program(loss: Any) -> Program:  # Any: a layer
-    low = lowered(*below(loss, {}))
+    low = finished(lowered_in_steps(*below(loss, {})))
     return simplified(low.program(low.updates()))
 
 

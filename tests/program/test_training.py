@@ -23,7 +23,7 @@ from wengert.program.build import Builder
 from wengert.program.derive import Lowering, Op, Operations, Slot
 from wengert.program.memory import placed
 from wengert.program.program import Program, Values, called, check, evaluate
-from wengert.run.compiled.lowered import LoweredLoss, lowered
+from wengert.run.compiled.lowered import LoweredLoss, finished, lowered_in_steps
 from wengert.run.compiled.program import PlanProgram, simplified
 
 from .test_abstract import agrees
@@ -89,7 +89,7 @@ SETTINGS: dict[str, Settings] = {"SGD": SGD, "Adam": WithAdam}
 
 def of(loss: Any, steps: bool = True) -> tuple[LoweredLoss, Program]:
     """A loss with the updates of its weights, or with their deltas."""
-    low = lowered(*below(loss, {}))
+    low = finished(lowered_in_steps(*below(loss, {})))
     return low, simplified(low.program(low.updates() if steps else None))
 
 
@@ -208,7 +208,7 @@ def test_a_training_is_well_formed(name: str) -> None:
 
 
 def data_of(low: LoweredLoss) -> list[Any]:
-    return [np.array(x) if isinstance(x, np.ndarray) else x for x in low.values()]
+    return [np.array(x) if isinstance(x, np.ndarray) else x for x in low.present()]
 
 
 @pytest.mark.parametrize("settings", SETTINGS)

@@ -205,10 +205,11 @@ class Lowering:
     """The equations of a list of operations, written down by a builder; `values` begins with those of the inputs."""
 
     def __init__(
-        self, operations: Operations, builder: Builder, values: Mapping[Slot, Any]
+        self, operations: Operations, builder: Builder, values: Mapping[Slot, Any] | tuple[()] = ()
     ) -> None:  # Any: tracers
         self.operations = operations
         self.builder = builder
+        self.inputs: list[Var] = []  # of the program, in their order
         self.values: dict[Slot, Any] = dict(values)  # Any: tracers and constants
         self.taken: dict[Slot, Any] = {}  # Any: the whole delta of each slot that has sent its own on
         self._rules: dict[Signature, Bound | None] = {}  # None: of somebody who promises nothing
@@ -217,6 +218,23 @@ class Lowering:
     def foreign(self) -> bool:
         """True if a rule has been met that promises nothing."""
         return None in self._rules.values()
+
+    def input(self, aval: Aval) -> Tracer:
+        """A new input of the program."""
+        made = self.builder.input(aval)
+        self.inputs.append(made.var)
+        return made
+
+    def take(self, x: Expression, value: Any) -> Slot:  # Any: as in `values`
+        """Let an expression have a value, in a new slot."""
+        self.operations.slots[x] = slot = self.operations.slot()
+        self.values[slot] = value
+        return slot
+
+    def of(self, x: Expression) -> Any:  # Any: as in `values`; a tuple of them for the results of a cell
+        """The value of an expression."""
+        slots = self.operations.slots[x]
+        return tuple(self.values[slot] for slot in slots) if isinstance(slots, tuple) else self.values[slots]
 
     def forward(self) -> None:
         """Find the value of each operation."""
@@ -293,7 +311,7 @@ class Lowering:
         low = Lowering(inner, self.builder, given)
         low.forward()
         self._rules |= low._rules
-        found = tuple(low.values[inner.slots[x]] for x in template.results)
+        found = tuple(map(low.of, template.results))
         return low, found[0] if template.single else found
 
     def _once_more(
@@ -362,34 +380,28 @@ class LoweredGraph:
         results: Sequence[Expression],
         on_device: bool = False,
     ) -> None:
-        self._operations = operations = capture(nodes, inputs, literals=False)
-        self._builder = builder = Builder(on_device)
-        given = [builder.input(aval_of_kind(x.kind)) for x in inputs]
-        self._inputs = [operations.slots[x] for x in inputs]
-        self._results = [operations.slots[x] for x in results]
-        lowering = Lowering(operations, builder, dict(zip(self._inputs, given, strict=True)))
-        lowering.forward()
-        self.foreign = lowering.foreign  # whether a rule promises nothing
-        self.inputs: list[Var] = [x.var for x in given]
-        self.eqns: Sequence[Eqn] = builder.eqns
-        self._values = {slot: bare(x) for slot, x in lowering.values.items()}
-        self.results: list[Argument] = [self._values[slot] for slot in self._results]
+        self._forward = low = Lowering(capture(nodes, inputs, literals=False), Builder(on_device))
+        for slot, x in low.operations.inputs:
+            low.values[slot] = low.input(aval_of_kind(x.kind))
+        low.forward()
+        self._results = [low.operations.slots[x] for x in results]
+        self.foreign = low.foreign  # whether a rule promises nothing
+        self.inputs = low.inputs
+        self.eqns: Sequence[Eqn] = low.builder.eqns
+        self.results: list[Argument] = [bare(low.values[slot]) for slot in self._results]
 
     def backward(
         self, arriving: Mapping[int, Aval]
     ) -> tuple[list[Var], Builder, list[Any]]:  # Any: tracers, constants, lazy deltas, or None
         """The deltas that arrive at results with these numbers, the builder of the equations, the deltas of inputs."""
-        builder = self._builder.continued()
-        values = {slot: builder.tracer(x) for slot, x in self._values.items()}
-        lowering = Lowering(self._operations, builder, values)
-        given: list[Var] = []
+        operations, builder = self._forward.operations, self._forward.builder.continued()
+        values = {slot: builder.tracer(bare(x)) for slot, x in self._forward.values.items()}
+        low = Lowering(operations, builder, values)
         deltas: dict[Slot, Any] = {}  # Any: tracers and lazy deltas
         for i, aval in arriving.items():
-            g = builder.input(aval)
-            given.append(g.var)
-            lowering.add(deltas, self._results[i], g)
-        lowering.backward(deltas)
-        return given, builder, [deltas.get(slot) for slot in self._inputs]
+            low.add(deltas, self._results[i], low.input(aval))
+        low.backward(deltas)
+        return low.inputs, builder, [deltas.get(slot) for slot, _ in operations.inputs]
 
 
 def reverse(

@@ -40,7 +40,14 @@ from wengert.program.program import Argument, Eqn, Program, Var, vars_in
 from wengert.run.compiled.binder import Binder, binder
 from wengert.run.compiled.cells import CellPrograms
 from wengert.run.compiled.device import DeviceProgram
-from wengert.run.compiled.lowered import LoweredLoss, avals_of_literals, device_of, lowered_in_steps, seed_of
+from wengert.run.compiled.lowered import (
+    LoweredLoss,
+    Updating,
+    avals_of_literals,
+    device_of,
+    lowered_in_steps,
+    seed_of,
+)
 from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
@@ -84,9 +91,8 @@ def traced_step(
     Any: numbers, arrays and tuples of them.
     """
     low = LoweredLoss([weight])
-    given = low.builder.input(delta)
-    low.inputs.append(given.var)
-    made = low.updating()
+    given = low.input(delta)
+    made = Updating(low)
     with all_quiet():
         step = made.alone(weight, LazyDelta((), 1.0, given) if lazy else given, told)
     if step is None or isinstance(step, LazyDelta):
@@ -99,7 +105,7 @@ def traced_step(
 # -- segments ----------------------------------------------------------------------------------------------------
 
 
-class _LoweredSegment:
+class _LoweredSegment(Lowering):
     """The operations of a segment, and its inputs: leaves, literals, and whatever comes after them."""
 
     def __init__(
@@ -109,43 +115,26 @@ class _LoweredSegment:
         data: Sequence[Value],
         resolved: Mapping[Node, Signature],
     ) -> None:
-        self.builder = builder = Builder()
-        self.operations = operations = Operations()
-        self.inputs: list[Var] = []
+        super().__init__(Operations(), Builder())
+        operations, builder = self.operations, self.builder
         self.leaf: dict[Slot, tuple[int, int | None]] = {}  # the place of a leaf, and of a part of it
-        known: dict[Slot, Any] = {}  # Any: tracers
         for at, (x, value) in enumerate(zip(leaves, data, strict=True)):
-            whole = self.input(value)
+            whole = self.input(aval_of(value))
             if _is_several(x):  # the results of a cell
                 parts = [builder.stated(operator.getitem, aval_of(y), whole, i) for i, y in enumerate(value)]
                 operations.slots[x] = slots = tuple(operations.slot() for _ in parts)
-                known |= zip(slots, parts, strict=True)
+                self.values |= zip(slots, parts, strict=True)
                 self.leaf |= {slot: (at, i) for i, slot in enumerate(slots)}
             else:
-                operations.slots[x] = slot = operations.slot()
-                known[slot] = whole
-                self.leaf[slot] = at, None
+                self.leaf[self.take(x, whole)] = at, None
         capture(nodes, (), True, resolved, operations)
         avals = avals_of_literals([x for _, x in operations.inputs])
         for (slot, _), aval in zip(operations.inputs, avals, strict=True):
-            known[slot] = builder.input(aval)
-            self.inputs.append(known[slot].var)
-        self.lowering = Lowering(operations, builder, known)
+            self.values[slot] = self.input(aval)
 
-    def input(self, value: Value) -> Tracer:
-        """A new input for such a value."""
-        made = self.builder.input(aval_of(value))
-        self.inputs.append(made.var)
-        return made
-
-    def of(self, x: Expression) -> Any:  # Any: tracers and constants
-        """The value of an expression, a tuple for the results of a cell."""
-        slots, values = self.operations.slots[x], self.lowering.values
-        return tuple(values[slot] for slot in slots) if isinstance(slots, tuple) else values[slots]
-
-    def found(self) -> list[Any]:  # Any: as above
+    def found(self) -> list[Any]:  # Any: tracers and constants
         """The values in the order of `Operations.found`."""
-        return [self.lowering.values[slot] for slot in self.operations.found]
+        return [self.values[slot] for slot in self.operations.found]
 
     def arrived(self, deltas: Mapping[Expression, Value]) -> dict[Slot, Any]:  # Any: tracers
         """Deltas of nodes and leaves, as new inputs."""
@@ -153,12 +142,14 @@ class _LoweredSegment:
         for x, delta in deltas.items():
             slots = self.operations.slots[x]
             if not isinstance(delta, Parts):
-                found[slots] = self.input(delta)
-            elif isinstance(slots, tuple):
-                for at, part in delta.arrived.items():
-                    self.lowering.add(found, slots[at], self.input(part))
+                found[slots] = self.input(aval_of(delta))
+                continue
+            parts = {at: self.input(aval_of(part)) for at, part in delta.arrived.items()}
+            if isinstance(slots, tuple):
+                for at, part in parts.items():
+                    self.add(found, slots[at], part)
             else:  # of a cell that computes once more
-                found[slots] = Parts({at: self.input(part) for at, part in delta.arrived.items()})
+                found[slots] = Parts(parts)
         return found
 
     def leaving(
@@ -186,7 +177,7 @@ def traced_segment(
     try:
         resolved = _resolved(nodes, values)
         low = _LoweredSegment(nodes, leaves, [values[x] for x in leaves], resolved)
-        low.lowering.forward()
+        low.forward()
     except Exception as failure:
         not_made(described("a segment", nodes), failure)
         return None
@@ -256,13 +247,13 @@ def traced_backward(
     try:
         resolved = {nodes[i]: of for i, of in segment_run.segment.signatures.items()}
         low = _LoweredSegment(nodes, leaves, segment_run.inputs[: len(leaves)], resolved)
-        low.lowering.know([low.input(value) for value in segment_run.computed])
+        low.know([low.input(aval_of(value)) for value in segment_run.computed])
         arrived = low.arrived({nodes[i]: delta for i, delta in deltas.items()})
         totals = low.arrived({x: delta for x, delta in joined.items() if delta is not None})
         apart = {slot for slot, (at, _) in low.leaf.items() if leaves[at] not in joined}
         left_out = {slot for slot, (at, _) in low.leaf.items() if leaves[at] in unwanted}
         found = arrived | totals
-        sent = low.lowering.backward(found, unwanted=left_out, apart=apart)
+        sent = low.backward(found, unwanted=left_out, apart=apart)
         made = [(low.leaf[slot][0], low.leaving([slot], {slot: delta})) for slot, delta in sent]
         for x in joined:
             slots = [slot for slot in found if slot in low.leaf and leaves[low.leaf[slot][0]] is x]
@@ -363,7 +354,7 @@ def traced_path(
     except Exception as failure:
         not_made(_path_to(loss), failure)
         return None, True
-    plan = Plan(low.done(), _unbound, program or PlanProgram, stacking=False, of=_path_to(loss))
+    plan = Plan(_done(low), _unbound, program or PlanProgram, stacking=False, of=_path_to(loss))
     way = BackwardProgram(plan, low.sources, [w.settings for w in path.weights])
     return way if plan.updating and plan.ready else None, plan.early
 
@@ -376,24 +367,18 @@ def _unbound(stepped: Sequence[Weight], named: Sequence[Weight]) -> Binder:
     return lambda root: None
 
 
-class _LoweredPath:
+class _LoweredPath(LoweredLoss):
     """All segments of a path as one list of operations; values are inputs, `sources` their places in `Path.values`."""
 
     def __init__(self, path: Path) -> None:
+        super().__init__(path.weights)
         self.path = path
-        self.loss = LoweredLoss(path.weights)
-        self.operations = Operations()
         self.sources: list[int] = []
         self.own = (
             True  # whether all derivatives are Wengert's: a rule of somebody else has to be asked in its turn
         )
         self._ops: dict[int, Sequence[Op]] = {}  # of each step that is a segment
         self._at = 1
-        known: dict[Slot, Any] = {}  # Any: tracers
-        for w, data in self.loss.data.items():
-            self.operations.slots[w] = slot = self.operations.slot()
-            known[slot] = data
-        self.lowering = Lowering(self.operations, self.loss.builder, known)
         for i in range(len(path.steps) - 1, -1, -1):
             step = path.steps[i]
             if isinstance(step, Bind):
@@ -402,16 +387,15 @@ class _LoweredPath:
                 self._ops[i] = self._segment(step)
 
     def _input(self, value: Value, at: int, shared: bool) -> Tracer:
-        made = self.loss.input(partial(_gone, at), aval_of(value))
+        made = self.read(partial(_gone, at), aval_of(value))
         self.sources.append(at)
         if shared:
-            self.loss.shared.add(made.var)
+            self.shared.add(made.var)
         return made
 
     def _bind(self, step: Bind) -> None:
-        self.operations.slots[step.node] = slot = self.operations.slot()
         shared = step.source is None or self._shared(step.source)  # a constant may be made of anything
-        self.lowering.values[slot] = self._input(step.value, self._at, shared)
+        self.take(step.node, self._input(step.value, self._at, shared))
         self._at += 1
 
     def _segment(self, step: SegmentRun) -> Sequence[Op]:
@@ -419,55 +403,51 @@ class _LoweredPath:
         ops, found, inputs = len(made.ops), len(made.found), len(made.inputs)
         capture(nodes, (), True, {nodes[i]: of for i, of in step.segment.signatures.items()}, made)
         for i, (slot, x) in enumerate(made.inputs[inputs:]):
-            self.lowering.values[slot] = self._input(x, self._at + leaves + i, False)
+            self.values[slot] = self._input(x, self._at + leaves + i, False)
         self._at += len(step.inputs)
         values = []
         for value, of in zip(step.computed, step.segment.shares, strict=True):
             values.append(self._input(value, self._at, any(self._shared(step.leaves[i]) for i in of)))
             self._at += 1
-        self.lowering.know(values, ops, found)
+        self.know(values, ops, found)
         part = made.ops[ops:]
         self.own &= all(op.signature is None or op.signature.pure or not op.signature.pulls for op in part)
         return part
 
     def _shared(self, x: Expression) -> bool:
         """True if the value of `x` may be the memory of a weight."""
-        slots = self.operations.slots[x]
-        values = [self.lowering.values[slot] for slot in (slots if isinstance(slots, tuple) else (slots,))]
-        return isinstance(x, Weight) or any(y in self.loss.shared for y in vars_in(bare(tuple(values))))
+        return isinstance(x, Weight) or any(y in self.shared for y in vars_in(bare(self.of(x))))
 
     def back(self, loss: Expression) -> bool:
         """Find the delta of every weight; False if one would be another after its way through a tape."""
         deltas = self._back(loss)
-        slots = self.operations.slots
-        weights = {slots[w]: w for w in self.path.weights}
-        if not deltas or not weights.keys() >= deltas.keys():
+        if not deltas or not self.weight_at.keys() >= deltas.keys():
             return False
-        self.loss.arrived(deltas, weights)
-        self.loss.value = self.lowering.values[slots[loss]]
+        self.arrived(deltas)
+        self.value = self.of(loss)
         return True
 
     def _back(self, loss: Expression) -> dict[Slot, Any]:  # Any: tracers, lazy or constant; empty as above
-        slots, lowering = self.operations.slots, self.lowering
+        slots = self.operations.slots
         binds = [step for step in self.path.steps if isinstance(step, Bind)]
         unwanted = {slots[step.node] for step in binds if step.source is None}
         deltas: dict[Slot, Any] = {}
         late: dict[Slot, list[Any]] = {}
-        seed = seed_of(lowering.values[slots[loss]], loss)
+        seed = seed_of(self.of(loss), loss)
         if any(step.node is loss for step in binds):
             late[slots[loss]] = [seed]
         else:
             deltas[slots[loss]] = seed
         for i, step in enumerate(self.path.steps):
             if not isinstance(step, Bind):
-                lowering.backward(deltas, self._ops[i], late, unwanted)
+                self.backward(deltas, self._ops[i], late, unwanted)
                 continue
             slot = slots[step.node]
             sent: dict[Slot, Any] = {}
             for delta in late.pop(slot, ()):
-                lowering.add(sent, slot, delta)
+                self.add(sent, slot, delta)
             if slot in sent:
-                lowering.add(deltas, slot, sent[slot])
+                self.add(deltas, slot, sent[slot])
             total = deltas.pop(slot, None)
             if step.source is None or total is None:
                 continue
@@ -476,13 +456,14 @@ class _LoweredPath:
             late.setdefault(slots[step.source], []).append(total)
         for slot, several in late.items():
             for delta in several:
-                lowering.add(deltas, slot, delta)
+                self.add(deltas, slot, delta)
         return deltas
 
-    def done(self) -> Generator[None, None, LoweredLoss]:
-        """The steps of a lowering that has been done."""
-        yield from ()
-        return self.loss
+
+def _done(low: LoweredLoss) -> Generator[None, None, LoweredLoss]:
+    """The steps of a lowering that has been done."""
+    yield from ()
+    return low
 
 
 def _gone(at: int) -> Value:

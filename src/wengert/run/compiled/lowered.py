@@ -26,43 +26,43 @@ from wengert.graph.store import Ref
 from wengert.graph.weights import Buffer, Update, Updates, Weight
 from wengert.lazy import LazyDelta, dense
 from wengert.program.build import Builder, Tracer, bare
-from wengert.program.derive import Lowering, Slot, aval_of_kind, capture, leaving
+from wengert.program.derive import Lowering, Operations, Slot, aval_of_kind, capture, leaving
 from wengert.program.memory import Roots, aliases
 from wengert.program.program import Program, SourceInfo, Var
 
 NUMBERS: Final = (float, int, Float32)
 
 
-class LoweredLoss:
-    """A value with the deltas of weights, in the making: `builder` has the equations so far."""
+class LoweredLoss(Lowering):
+    """A value with the deltas of weights, in the making."""
 
     def __init__(self, weights: Sequence[Weight], on_device: bool = False) -> None:
-        self.builder = Builder(on_device)
+        super().__init__(Operations(), Builder(on_device))
         self.weights = weights
-        self.inputs: list[Var] = []
         self.given: list[Callable[[], Any]] = []  # Any: the inputs' values now, of every type
-        self.data = {w: self.input(partial(getattr, w.ref, "data")) for w in weights}
+        self.data = {w: self.read(partial(getattr, w.ref, "data")) for w in weights}
+        self.weight_at = {self.take(w, x): w for w, x in self.data.items()}
         self.value: Any = None  # Any: a tracer or a constant
         self.also: list[Any] = []  # Any: values that are wanted with it, tracers or constants
         self.deltas: dict[Weight, Any] = {}  # Any: tracers, lazy or constant
         self.asked: list[Any] | None = None  # Any: the deltas of targets, in place of the value
         self.shared: set[Var] = set()  # inputs that may be the memory of weights
-        self.foreign = False  # whether a rule is met that promises nothing
+        self.asks = False  # whether a rule that promises nothing is asked in each run
         self.first_step = False  # of some weight's optimizer
 
-    def input(self, get: Callable[[], Any], aval: Aval | None = None) -> Tracer:  # Any: as in `given`
-        """An input that has this value now."""
-        found = aval_on_device if self.builder.on_device else aval_of
-        made = self.builder.input(found(get()) if aval is None else aval)
-        self.inputs.append(made.var)
-        self.given.append(get)
-        return made
+    @property
+    def known(self) -> Callable[[Any], Aval]:  # Any: as in `given`
+        """The abstract value of one that is there."""
+        return aval_on_device if self.builder.on_device else aval_of
 
-    def arrived(
-        self, deltas: Mapping[Slot, Any], weights: Mapping[Slot, Weight]
-    ) -> None:  # Any: as in `deltas`
+    def read(self, get: Callable[[], Any], aval: Aval | None = None) -> Tracer:  # Any: as in `given`
+        """An input that has this value now."""
+        self.given.append(get)
+        return self.input(self.known(get()) if aval is None else aval)
+
+    def arrived(self, deltas: Mapping[Slot, Any]) -> None:  # Any: as in `deltas`
         """Take the deltas of weights, in the order in which they have arrived."""
-        self.deltas = {weights[slot]: delta for slot, delta in deltas.items() if slot in weights}
+        self.deltas = {self.weight_at[slot]: delta for slot, delta in deltas.items() if slot in self.weight_at}
 
     def dense(self, value: Any, delta: Any) -> Any:  # Any: as in `deltas`; None: the loss does not depend
         """The delta of a target with this value."""
@@ -81,19 +81,15 @@ class LoweredLoss:
             found[x] = (Weight, x.aval, type(optimizer), id(optimizer.settings))
         return found
 
-    def values(self) -> list[Any]:  # Any: as in `given`
+    def present(self) -> list[Any]:  # Any: as in `given`
         """The inputs' values."""
         return [get() for get in self.given]
 
     # -- the steps of optimizers ------------------------------------------------------------------------
 
-    def updating(self) -> Updating:
-        """Steps in the making."""
-        return Updating(self)
-
     def updates(self) -> Updating | None:
         """The updates as part of the program; None where an optimizer has to be asked in each run."""
-        if self.foreign:
+        if self.asks:
             return None  # somebody else's rule may train in the middle of a run: the commit sees what it did
         made = Updating(self)
         inputs = len(self.inputs)
@@ -129,41 +125,33 @@ class LoweredLoss:
 def lowered_in_steps(
     nodes: Sequence[Node],
     weights: Sequence[Weight],
-    back: bool,
-    targets: Sequence[Expression] | None,
+    back: bool = True,
+    targets: Sequence[Expression] | None = None,
     also: Sequence[Expression] = (),
     on_device: bool = False,
 ) -> Generator[None, None, LoweredLoss]:
     """The value of the last node, and of `also`; if it goes `back` the deltas of weights and of targets."""
     made, root = LoweredLoss(weights, on_device), nodes[-1]
-    operations = capture(nodes, weights, literals=True)
-    slots = operations.slots
-    known = {slots[w]: made.data[w] for w in weights}
-    literals = operations.inputs[len(weights) :]
-    avals = avals_of_literals([x for _, x in literals], aval_on_device if on_device else aval_of)
-    for (slot, x), aval in zip(literals, avals, strict=True):
-        known[slot] = made.input(partial(_itself, x), aval)
-    lowering = Lowering(operations, made.builder, known)
+    operations = capture(nodes, (), literals=True, before=made.operations)
+    avals = avals_of_literals([x for _, x in operations.inputs], made.known)
+    for (slot, x), aval in zip(operations.inputs, avals, strict=True):
+        made.values[slot] = made.read(partial(_itself, x), aval)
     yield
-    lowering.forward()
-    made.value = lowering.values[slots[root]]
-    made.also = [lowering.values[slots[x]] for x in also]
+    made.forward()
+    made.value = made.of(root)
+    made.also = [*map(made.of, also)]
     if back:
-        deltas, half = {slots[root]: seed_of(made.value, root)}, len(operations.ops) // 2
+        slots, half = operations.slots, len(operations.ops) // 2
+        deltas = {slots[root]: seed_of(made.value, root)}
         for part in (operations.ops[half:], operations.ops[:half]):
             yield
-            lowering.backward(deltas, part)
-        made.arrived(deltas, {slots[w]: w for w in weights})
-        sent = deltas | lowering.taken
+            made.backward(deltas, part)
+        made.arrived(deltas)
+        sent = deltas | made.taken
         if targets is not None:
-            made.asked = [made.dense(lowering.values[slots[x]], sent.get(slots[x])) for x in targets]
-    made.foreign = lowering.foreign
+            made.asked = [made.dense(made.of(x), sent.get(slots[x])) for x in targets]
+    made.asks = made.foreign
     return made
-
-
-def lowered(nodes: Sequence[Node], weights: Sequence[Weight], back: bool = True) -> LoweredLoss:
-    """The value of the last node, and if it goes `back` the deltas of weights, at once."""
-    return finished(lowered_in_steps(nodes, weights, back, None))
 
 
 def avals_of_literals(
@@ -279,7 +267,7 @@ class Updating:
             if updates is None:
                 return None
             for name, x in told.items():
-                given = [self._of.input(partial(_itself, y)) for y in (x if isinstance(x, tuple) else (x,))]
+                given = [self._of.read(partial(_itself, y)) for y in (x if isinstance(x, tuple) else (x,))]
                 setattr(updates[weight].optimizer, name, tuple(given) if isinstance(x, tuple) else given[0])
             return self._step(weight, updates[weight])
         except (TypeError, AttributeError, WengertError):  # as above
@@ -298,7 +286,7 @@ class Updating:
             settings[id(weight.settings)] = weight.settings
             if numbers:
                 self.told.append((weight, tuple(numbers)))
-                stand = {name: of.input(partial(_itself, x)) for name, x in numbers.items()}
+                stand = {name: of.read(partial(_itself, x)) for name, x in numbers.items()}
                 settings[id(weight.settings)] = _settings_with(weight.settings, stand)
         for weight, delta in deltas.items():
             if isinstance(weight, Buffer):
@@ -309,7 +297,7 @@ class Updating:
                 return None
             staged = optimizer.staged_with(settings[id(weight.settings)])
             for name in state:
-                setattr(staged, name, of.input(partial(_state, weight, name)))
+                setattr(staged, name, of.read(partial(_state, weight, name)))
             stands: Any = _Weight(weight, of.data[weight], staged, self.named)  # Any: it stands for it
             found[weight] = Update(stands, delta, staged)
         return found

@@ -96,7 +96,7 @@ class Plan(Item):
         yield
         if stacking:
             weights = Weights([low.data[w].var for w in low.weights], self.arrays if self.updating else ())
-            made = stacked(program, weights, low.kinds(), low.values)
+            made = stacked(program, weights, low.kinds(), low.present)
             program = program if made is None else self._stacked(made)
             yield
         if make is PlanProgram or make is FusingProgram:
