@@ -62,7 +62,9 @@ class LoweredLoss(Lowering):
 
     def arrived(self, deltas: Mapping[Slot, Any]) -> None:  # Any: as in `deltas`
         """Take the deltas of weights, in the order in which they have arrived."""
-        self.deltas = {self.weight_at[slot]: delta for slot, delta in deltas.items() if slot in self.weight_at}
+        self.deltas = {
+            self.weight_at[slot]: delta for slot, delta in deltas.items() if slot in self.weight_at
+        }
 
     def dense(self, value: Any, delta: Any) -> Any:  # Any: as in `deltas`; None: the loss does not depend
         """The delta of a target with this value."""
