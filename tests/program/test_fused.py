@@ -23,6 +23,7 @@ from wengert.program.fused import FusedGroup, fused
 from wengert.program.loops import axes_of, loop_text
 from wengert.program.memory import placed
 from wengert.program.program import Eqn, Program, Var, check, evaluate
+from wengert.run.compiled import native
 from wengert.run.compiled.native import FusedProgram, Library, agrees
 from wengert.run.compiled.program import simplified
 
@@ -297,7 +298,7 @@ class TestLoopsOverLines:
         assert agrees(group, right)
         texts = {name: text.replace(old, new.format(t="float")) for name, text in loops.C.helpers.items()}
         assert texts != loops.C.helpers
-        monkeypatch.setattr(loops, "C", loops.C._replace(helpers=texts))
+        monkeypatch.setattr(native, "C", loops.C._replace(helpers=texts))
         (wrong,) = Library([group]).functions(compiler, tmp_path)
         assert not agrees(group, wrong)
 

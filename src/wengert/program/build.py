@@ -126,11 +126,7 @@ def bare(x: Any) -> Argument:  # Any: tracers and constants
         return slice(bare(x.start), bare(x.stop), bare(x.step))
     if isinstance(x, tuple):
         return tuple(map(bare, x))
-    return tuple(map(bare, x)) if isinstance(x, list) and any(map(_is_tracer, x)) else x
-
-
-def _is_tracer(x: object) -> bool:
-    return isinstance(x, Tracer)
+    return tuple(map(bare, x)) if isinstance(x, list) and any(isinstance(y, Tracer) for y in x) else x
 
 
 def _key(x: Argument) -> object:

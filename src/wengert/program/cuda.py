@@ -21,7 +21,7 @@ from wengert.arrays.cuda import HEAD, HELPERS, THREADS, TYPES, cuda_formula_of, 
 from wengert.program.fused import FusedGroup, Fusing, fused, reduced_space
 from wengert.program.loops import Dialect, Passes, body
 from wengert.program.matrices import as_matrices
-from wengert.program.program import Eqn, Program, Var
+from wengert.program.program import Eqn, Program, Var, waits_of
 
 __all__ = [
     *(
@@ -114,19 +114,11 @@ class _Scheduling:
     def __init__(self, eqns: Sequence[Eqn], groups: Sequence[FusedGroup], threads: int) -> None:
         self._threads = threads
         of = {e: g for g in groups for e in g.eqns}
-        units: dict[Unit, int] = {}
-        for e in eqns:
-            units.setdefault(of.get(e, e), len(units))
-        self._places = units
-        made_by = {e.result: of.get(e, e) for e in eqns}
+        units = [of.get(e, e) for e in eqns]
+        self._places = {unit: i for i, unit in enumerate(dict.fromkeys(units))}
         self._waits: dict[Unit, set[Unit]] = {unit: set() for unit in units}
-        last: Unit | None = None
-        for e in eqns:
-            unit = of.get(e, e)
-            self._waits[unit] |= {made_by[x] for x in e.reads if x in made_by} - {unit}
-            if e.opaque:  # calls of users' functions stay in their order
-                self._waits[unit] |= {last} if last is not None else set()
-                last = unit
+        for unit, before in zip(units, waits_of(eqns), strict=True):
+            self._waits[unit] |= {units[i] for i in before} - {unit}
         self._awaited = set[Unit]().union(*self._waits.values())
         self._names: dict[str, str] = {}  # of each kernel, by its text
 

@@ -338,15 +338,17 @@ class Lowering:
 
     def add(self, deltas: dict[Any, Any], to: object, delta: Any) -> None:  # Any: as in `backward`
         """Add to what has arrived."""
-        deltas[to] = self._sum(deltas[to], delta) if to in deltas else delta
+        before = deltas.get(to)
+        if before is None:
+            deltas[to] = delta
+        elif any(isinstance(x, Tracer) and x.var.aval.form == "other" for x in (before, delta)):
+            given = leaving(self.builder, before), leaving(self.builder, delta)
+            deltas[to] = self.builder.opaque(_add, UNKNOWN, *given)
+        else:
+            deltas[to] = before + delta
 
     def _inputs(self, op: Op) -> list[Operand]:
         return [self.values[x] if isinstance(x, Slot) else x for x in op.inputs]
-
-    def _sum(self, a: Any, b: Any) -> Any:  # Any: as in `backward`
-        if any(isinstance(x, Tracer) and x.var.aval.form == "other" for x in (a, b)):
-            return self.builder.opaque(_add, UNKNOWN, leaving(self.builder, a), leaving(self.builder, b))
-        return a + b
 
     def _rules_of(self, signature: Signature) -> Bound | None:
         if signature not in self._rules:

@@ -26,7 +26,7 @@ from wengert.program.fused import FusedGroup
 from wengert.program.memory import Allocation, Placement, placed
 from wengert.program.program import Argument, Eqn, Function, Var, mentions_rows, vars_in
 from wengert.program.simplify import Pieces, needed
-from wengert.program.text import SIGNS, Constants, executed, function_text
+from wengert.program.text import SIGNS, Constants, executed, function_text, tuple_text
 
 
 class Kernel:
@@ -105,7 +105,7 @@ class ProgramText:
         """The function that makes a frame."""
         buffers = self.frame[: len(self.placement.buffers)]
         cuts = map(self._cut, self.placement.buffers, buffers)
-        lines = [*cuts, *self._first, f"return {_tuple(self.frame)}"]
+        lines = [*cuts, *self._first, f"return {tuple_text(self.frame)}"]
         return function_text("frame", ["start", "rows", *buffers], lines)
 
     def body(self, after: str = "") -> list[str]:
@@ -180,13 +180,13 @@ class ProgramText:
         if isinstance(x, slice):
             return f"slice({self.value(x.start)}, {self.value(x.stop)}, {self.value(x.step)})"
         if isinstance(x, tuple):
-            return _tuple(map(self.value, x))
+            return tuple_text(map(self.value, x))
         return self.constants.text(x)
 
     def given(self, x: Argument) -> str:
         """The text of a value for somebody who may write to it: of an array that all runs share a copy."""
         if isinstance(x, tuple):
-            return _tuple(map(self.given, x))
+            return tuple_text(map(self.given, x))
         return f"{self.value(x)}.copy()" if is_array(x) else self.value(x)
 
     def _cut(self, buffer: Allocation, name: str) -> str:
@@ -267,7 +267,3 @@ class ProgramText:
             return f"{self.names[x]}[{self.constants.name(key)}]" if key else self.names[x]
         made = constant_beside(x, other.dtype, into)
         return self.value(x if made is x else self._numbers.setdefault((made.dtype, made.tobytes()), made))
-
-
-def _tuple(texts: Iterable[str]) -> str:
-    return f"({''.join(f'{text}, ' for text in texts)})"

@@ -18,7 +18,7 @@ from typing import Any, Final
 from wengert.arrays import HOST, reductions
 from wengert.arrays.abstract import Sizes, sizes_for
 from wengert.arrays.kernels import c_type, formula_of, kernel_of, literal_of
-from wengert.program.program import Argument, Eqn, Function, Program, Var, in_order, vars_in
+from wengert.program.program import Argument, Eqn, Function, Program, Var, in_order, vars_in, waits_of
 
 __all__ = [
     *("EXACT", "REDUCTIONS", "FusedGroup", "Fusing", "Space", "fused", "is_view"),
@@ -214,12 +214,7 @@ class _Units:
             self.spaces.append(None if e.function in refused else self._space(e))
         self.unit = [*range(len(p.eqns))]
         self.members: dict[int, list[int]] = {i: [i] for i in self.unit}
-        self.before = [{self.made_by[x] for x in e.reads if x in self.made_by} for e in p.eqns]
-        last = None
-        for i, e in enumerate(p.eqns):  # calls of users' functions stay in their order
-            if e.opaque:
-                self.before[i] |= {last} if last is not None else set()
-                last = i
+        self.before = waits_of(p.eqns)
         self.after: list[list[int]] = [[] for _ in self.unit]
         for i, before in enumerate(self.before):
             for j in before:
@@ -262,7 +257,7 @@ class _Units:
             return
         a, b = self.unit[producer], self.unit[reader]
         space = _joint(self.spaces[a], self.spaces[b])
-        if a == b or space is None or self._leads_round(a, b):
+        if a == b or space is None or self._waits(b, a) or self._waits(a, b):
             return
         joined = sorted([*self.members[a], *self.members[b]])
         if not self._fits(joined):
@@ -300,11 +295,8 @@ class _Units:
         source = self.eqns[self.members[unit][0]].source
         return "" if source is None else source.part
 
-    def _leads_round(self, a: int, b: int) -> bool:
-        """True if unit `b` waits for `a` by way of another, or `a` for `b`."""
-        return self._waits(b, a) or self._waits(a, b)
-
     def _waits(self, late: int, early: int) -> bool:
+        """True if unit `late` waits for `early` by way of another."""
         last = self.members[early][-1]
         todo = [x for x in self._units_before(late) if x != early]
         seen = {late, *todo}

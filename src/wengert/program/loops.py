@@ -18,7 +18,7 @@ from wengert.arrays.kernels import HELPERS, c_type, literal_of
 from wengert.program.fused import REDUCTIONS, FusedGroup, is_view, operands_of
 from wengert.program.program import Eqn, Var
 
-__all__ = ["C", "Dialect", "Passes", "assignment", "axes_of", "is_one", "loop_text", "module_text"]
+__all__ = ["C", "Dialect", "Passes", "assignment", "axes_of", "is_one", "loop_text"]
 
 
 class Dialect(NamedTuple):
@@ -114,11 +114,6 @@ C: Final = Dialect(
     column="i",
     copies=False,
 )
-
-
-def module_text(texts: Iterable[str]) -> str:
-    """The text of a library of C with these loops, and the functions that they call."""
-    return C.module(texts)
 
 
 def loop_text(group: FusedGroup, name: str) -> str:

@@ -260,11 +260,8 @@ class _Rewriting:
         if not isinstance(y, Var) or y.aval.form == "number":
             return None if is_host_array(y) and y.ndim else True
         if y.aval.form == "scalar":
-            return (1, 1) if not shape or self._column(y) else True
+            return (1, 1) if not shape or (1, 1) in self._forms_of(y) else True
         return (prod(shape), 1) if y.shape == shape and _in_order(y) else None
-
-    def _column(self, y: Var) -> bool:
-        return (1, 1) in self._forms_of(y)
 
     def _row(self, y: Argument, shape: Sizes) -> Sizes | bool | None:
         """The shape of an operand of work on matrices, as above."""

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from heapq import heappop, heappush
+from itertools import pairwise
 from types import CodeType
 from typing import Any, Final, Literal, NamedTuple
 
@@ -205,6 +206,15 @@ def mapped(function: Callable[[Argument], Argument], x: Argument) -> Argument:
     if isinstance(x, slice):
         return slice(*(mapped(function, part) for part in parts_of(x)))
     return tuple(mapped(function, part) for part in x) if isinstance(x, (tuple, list)) else function(x)
+
+
+def waits_of(eqns: Sequence[Eqn]) -> list[set[int]]:
+    """For each equation those that it waits for, by number: calls of users' functions stay in their order, too."""
+    made_by = {e.result: i for i, e in enumerate(eqns)}
+    found = [{made_by[x] for x in e.reads if x in made_by} for e in eqns]
+    for before, after in pairwise(i for i, e in enumerate(eqns) if e.opaque):
+        found[after].add(before)
+    return found
 
 
 def in_order(waits: Mapping[int, Iterable[int]], places: Mapping[int, int]) -> Iterator[int]:

@@ -43,9 +43,8 @@ class Siblings:
     def __init__(self, calls: Sequence[Eqn], last: int) -> None:
         self.calls = calls
         self.last = last  # where the last of them stands in the program
-        self.columns: list[tuple[Any, ...]] = list(
-            zip(*(c.arguments for c in calls), strict=True)
-        )  # Any: as in Argument
+        # Any: as in Argument
+        self.columns: list[tuple[Any, ...]] = list(zip(*(c.arguments for c in calls), strict=True))
 
     @property
     def results(self) -> tuple[Var, ...]:
@@ -75,7 +74,7 @@ def _alike(calls: Sequence[Eqn], inputs: Mapping[Var, Hashable]) -> list[tuple[i
         if sizes[of] < LEAST:
             continue
         # made alike, and used alike by those who may be siblings themselves
-        mine = known.setdefault((of, _used(call.result, users)), len(known))
+        mine = known.setdefault((of, frozenset(users.get(call.result, ()))), len(known))
         for i, x in enumerate(call.arguments):
             for y in vars_in(x):
                 users.setdefault(y, set()).add((mine, i))
@@ -84,10 +83,6 @@ def _alike(calls: Sequence[Eqn], inputs: Mapping[Var, Hashable]) -> list[tuple[i
         (group[0][0], [call for _, call in group[::-1]]) for group in found.values() if len(group) >= LEAST
     ]
     return sorted(many, key=lambda pair: pair[0])
-
-
-def _used(x: Var, users: Mapping[Var, set[tuple[int, int]]]) -> frozenset[tuple[int, int]]:
-    return frozenset(users.get(x, ()))
 
 
 def _classes(calls: Sequence[Eqn], inputs: Mapping[Var, Hashable]) -> list[int]:
@@ -210,9 +205,7 @@ class Chosen:
         self.home = {x: g for g in self.groups for x in g.results}
         self.arenas, self._owned = {}, set[int]()
         forms: dict[Siblings, list[Way | None]] = {}
-        for (
-            g
-        ) in self.groups:  # operands before their users: those of a group that has gone are copied together
+        for g in self.groups:  # operands before users: those of a group that has gone are copied together
             forms[g] = [self.form(g, column) for column in g.columns]
             if not self._may_pay(g, forms[g]):
                 for call in g.calls:

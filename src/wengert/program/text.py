@@ -59,6 +59,15 @@ def executed(source: str, scope: Mapping[str, Any], file: str = TEXT) -> dict[st
     return names
 
 
+def tuple_text(texts: Iterable[str]) -> str:
+    """The source of a tuple.
+
+    >>> tuple_text(["a", "b"])
+    '(a, b, )'
+    """
+    return f"({''.join(f'{text}, ' for text in texts)})"
+
+
 def function_of(lines: Sequence[str], scope: dict[str, Any], module: str) -> Any:  # Any: a function
     """The function that these lines define; errors and sites take it for code of the module, not of a person.
 

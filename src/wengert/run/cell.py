@@ -29,7 +29,7 @@ from wengert.graph.operand import OWN, is_operand, lift_any, operand, shown
 from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
 from wengert.graph.products import Rebuild, fields_of, is_product, leaves_of, parts_of
 from wengert.graph.template import PART, CellSignature, Template, result_of, traced
-from wengert.program.text import function_of
+from wengert.program.text import function_of, tuple_text
 from wengert.site import OURS, position, user_frame, user_position
 
 
@@ -308,8 +308,8 @@ def form_for(pattern: Pattern, at: Site | None = None) -> Form:
             todo += parts[::-1]
     head = f"def call({', '.join([*first, *'/' * bool(first)])}):"
     return Form(
-        _written(head, [*lines, f"return {_tuple(key)}"], scope),
-        _written(head, [*lines, f"make = makes[{_tuple(key)}]", *_made(operands, at)], scope),
+        _written(head, [*lines, f"return {tuple_text(key)}"], scope),
+        _written(head, [*lines, f"make = makes[{tuple_text(key)}]", *_made(operands, at)], scope),
         scope["makes"],
     )
 
@@ -317,14 +317,14 @@ def form_for(pattern: Pattern, at: Site | None = None) -> Form:
 def _made(operands: Sequence[str], at: Site | None) -> list[str]:
     """The end of a call: what `make` gives, on the line of whoever has called the cell."""
     if at is not None:
-        return [f"return make({_tuple(operands)}, *site)"]
+        return [f"return make({tuple_text(operands)}, *site)"]
     return [
         "frame = frame_at(2)",
         "code = frame.f_code",
         "if ours[code.co_filename]:",
         "  frame = user_frame()",
         "  code = frame.f_code",
-        f"return make({_tuple(operands)}, code, frame.f_lasti)",
+        f"return make({tuple_text(operands)}, code, frame.f_lasti)",
     ]
 
 
@@ -336,10 +336,6 @@ def _taken_apart(name: str, cls: type, parts: Sequence[str]) -> Iterator[str]:
     else:
         for part, field in zip(parts, fields_of(cls), strict=True):
             yield f"{part} = {name}.{field}"
-
-
-def _tuple(names: Sequence[str]) -> str:
-    return f"({''.join(f'{name}, ' for name in names)})"
 
 
 def _written(head: str, lines: Sequence[str], scope: dict[str, Any]) -> Any:  # Any: a function of any type

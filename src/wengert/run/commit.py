@@ -188,7 +188,7 @@ def stepped(update: Update, written: set[int], step: Value = None) -> Changing:
         raise ShapeError(f"the optimizer gave a step of shape {shape_of(step)} for {weight!r}")
     if dtype_of(step) != weight.kind.dtype:
         step = step.astype(weight.kind.dtype)  # a weight keeps its dtype, whatever a rate's is
-    return partial(_densely, _apart(written, step))
+    return partial(_lazily, LazyDelta((), 1.0, _apart(written, step)))  # `old - step` of shape () is no array
 
 
 def _apart(written: set[int], x: Value) -> Value:
@@ -241,11 +241,6 @@ def _replaced(term: Replacement, old: Value, in_place: bool) -> Changed:
     data = own_copy(old)
     data[...] = term.after(old)  # of shape () that is no array
     return data, []
-
-
-def _densely(step: Value, old: Value, in_place: bool) -> Changed:
-    # never `old - step`: of shape () that is no array
-    return _lazily(LazyDelta((), 1.0, step), old, in_place)
 
 
 class Interrupted(Exception):

@@ -170,13 +170,10 @@ class _Walk:
             _, found.pulls = signature.bound_to(case, lazily=False)
         return found
 
-    def _arrived(self, target: Expression) -> Symbol | None:
-        slot = self.slots.get(target)
-        return None if slot is None else self.taken.get(slot, self.deltas.get(slot))
-
     def found(self, target: Expression) -> Expression:
         """Sum of the deltas that have arrived at one target, as a layer."""
-        delta = self._arrived(target)
+        slot = self.slots.get(target)
+        delta = None if slot is None else self.taken.get(slot, self.deltas.get(slot))
         if delta is None:
             delta = constant(0.0, _known(target, "a target without a derivative").kind)
         x = delta.x

@@ -22,7 +22,7 @@ from wengert.graph.products import Also
 from wengert.program.build import NoProgram
 from wengert.program.cuda import for_device
 from wengert.program.fused import FusedGroup, fused
-from wengert.program.loops import loop_text, module_text
+from wengert.program.loops import C, loop_text
 from wengert.program.program import Program
 from wengert.run.compiled.lowered import device_of, finished, lowered_in_steps
 from wengert.run.compiled.program import simplified
@@ -75,7 +75,7 @@ def _texts(p: Program, dialect: str) -> list[Callable[[str], str]]:
 
 
 def _loop(group: FusedGroup, name: str) -> str:
-    return module_text([loop_text(group, name)])
+    return C.module([loop_text(group, name)])
 
 
 def _program_of(question: Question[Any]) -> Program | None:  # Any: its answer

@@ -249,11 +249,7 @@ class Sharded:
 
 
 def _sent(sums: Do[Mapping[Weight, Value]], weight: Weight, factor: Value) -> Do[Value]:
-    return sums.map(partial(_scaled, weight, factor))
-
-
-def _scaled(weight: Weight, factor: Value, sums: Mapping[Weight, Value]) -> Value:
-    return times(sums[weight], factor)
+    return sums.map(lambda found: times(found[weight], factor))
 
 
 def shards_of(x: object) -> Sequence[Expression]:

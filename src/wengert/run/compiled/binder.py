@@ -19,7 +19,7 @@ from wengert.graph.operation import Signature
 from wengert.graph.store import Ref
 from wengert.graph.template import captured_by
 from wengert.graph.weights import Weight
-from wengert.program.text import executed, function_text
+from wengert.program.text import executed, function_text, tuple_text
 
 _ARRAY: Final[Any] = ARRAY_CLASS  # Any: numpy's class, which is not imported here
 # weights and their cells; Any: literals of every type; targets
@@ -61,11 +61,11 @@ def binder(
         scope[f"m{i}"] = w.name
         lines.append(f"if {names[w]}.name != m{i}: return None")
     picked = [name for own in reversed(literals) for name in own]
-    all_weights = _tuple(names[w] for w in weights), _tuple(f"{names[w]}.ref" for w in weights)
+    all_weights = tuple_text(names[w] for w in weights), tuple_text(f"{names[w]}.ref" for w in weights)
     if fixed.issuperset(weights):
         scope |= {"weights": tuple(weights), "cells": tuple(w.ref for w in weights)}
         all_weights = "weights", "cells"
-    found = *all_weights, _tuple(picked), _tuple(names[x] for x in targets)
+    found = *all_weights, tuple_text(picked), tuple_text(names[x] for x in targets)
     bind: Binder = _compiled(root, [*lines, f"return ({', '.join(found)})"], scope)
     return bind
 
@@ -77,8 +77,8 @@ def matcher(nodes: Sequence[Node], leaves: Sequence[Expression]) -> Matcher:
     """
     names = _named(nodes, leaves, "w")
     lines, literals, scope = _looks(nodes, names, set(nodes))
-    unpacked = f"{_tuple(names[node] for node in nodes)} = nodes"
-    found = _tuple(names[x] for x in leaves), _tuple(name for own in literals for name in own)
+    unpacked = f"{tuple_text(names[node] for node in nodes)} = nodes"
+    found = tuple_text(names[x] for x in leaves), tuple_text(name for own in literals for name in own)
     match: Matcher = _compiled("nodes", [unpacked, *lines, f"return ({', '.join(found)})"], scope)
     return match
 
@@ -140,7 +140,7 @@ def _layouts(nodes: Sequence[Node], literals: Sequence[Sequence[str]]) -> list[s
     if not arrays or any(map(is_turned, arrays.values())):
         return []
     compact = " and ".join(f"{name}.flags.c_contiguous" for name in arrays)
-    return [f"if not ({compact}) and any(map(is_turned, {_tuple(arrays)})): return None"]
+    return [f"if not ({compact}) and any(map(is_turned, {tuple_text(arrays)})): return None"]
 
 
 def _fixed(nodes: Sequence[Node]) -> set[Expression]:
@@ -165,7 +165,3 @@ def _alike(expressions: Sequence[Expression], fixed: set[Expression]) -> list[Ex
             key = x.signature, tuple(x.operands[i] for i in x.signature.nodes)
         groups.setdefault(key, []).append(x)
     return [x for group in groups.values() if len(group) > 1 and not fixed.issuperset(group) for x in group]
-
-
-def _tuple(names: Any) -> str:  # Any: an iterable of names
-    return f"({''.join(f'{name}, ' for name in names)})"

@@ -37,7 +37,7 @@ from wengert.program.derive import (
 )
 from wengert.program.memory import aliases
 from wengert.program.program import Argument, Eqn, Program, Var, vars_in
-from wengert.run.compiled.binder import Binder, binder
+from wengert.run.compiled.binder import binder
 from wengert.run.compiled.cells import CellPrograms
 from wengert.run.compiled.device import DeviceProgram
 from wengert.run.compiled.lowered import (
@@ -120,7 +120,7 @@ class _LoweredSegment(Lowering):
         self.leaf: dict[Slot, tuple[int, int | None]] = {}  # the place of a leaf, and of a part of it
         for at, (x, value) in enumerate(zip(leaves, data, strict=True)):
             whole = self.input(aval_of(value))
-            if _is_several(x):  # the results of a cell
+            if x.kind.column is Column.OTHER and x.kind.dtype is tuple:  # the results of a cell
                 parts = [builder.stated(operator.getitem, aval_of(y), whole, i) for i, y in enumerate(value)]
                 operations.slots[x] = slots = tuple(operations.slot() for _ in parts)
                 self.values |= zip(slots, parts, strict=True)
@@ -159,10 +159,6 @@ class _LoweredSegment(Lowering):
         values = [leaving(self.builder, deltas[slot]) for slot in slots]
         parts = tuple(self.leaf[slot][1] for slot in slots)
         return values[0] if parts == (None,) else self.builder.opaque(_together, UNKNOWN, parts, *values)
-
-
-def _is_several(x: Expression) -> bool:
-    return x.kind.column is Column.OTHER and x.kind.dtype is tuple
 
 
 def traced_segment(
@@ -354,17 +350,15 @@ def traced_path(
     except Exception as failure:
         not_made(_path_to(loss), failure)
         return None, True
-    plan = Plan(_done(low), _unbound, program or PlanProgram, stacking=False, of=_path_to(loss))
+    plan = Plan(
+        _done(low), lambda *_: lambda root: None, program or PlanProgram, stacking=False, of=_path_to(loss)
+    )
     way = BackwardProgram(plan, low.sources, [w.settings for w in path.weights])
     return way if plan.updating and plan.ready else None, plan.early
 
 
 def _path_to(loss: Expression) -> str:
     return f"the way back from {loss!r}"
-
-
-def _unbound(stepped: Sequence[Weight], named: Sequence[Weight]) -> Binder:
-    return lambda root: None
 
 
 class _LoweredPath(LoweredLoss):

@@ -21,7 +21,6 @@ from wengert.arrays import (
     is_host_array,
     is_out_of_memory,
     namespace_for,
-    quietly,
     without_memory,
 )
 from wengert.arrays.abstract import sizes_for
@@ -44,7 +43,6 @@ from wengert.program.fused import FusedGroup
 from wengert.program.memory import Allocation
 from wengert.program.program import Argument, Eqn, Program, Values, Var, mapped, now, vars_in
 from wengert.program.simplify import Pieces, needed
-from wengert.run.commit import Interrupted
 from wengert.run.compiled.program import PlanProgram
 
 __all__ = ["DeviceKernel", "DeviceProgram"]
@@ -238,25 +236,8 @@ class DeviceProgram(PlanProgram):
         self.source = "\n".join(dict.fromkeys(kernel.source for kernel in self.schedule.kernels))
         self.frame_source = ""
         self.run = self._run if p.targets is None else self._run_and_change
-
-    def outputs(self, inputs: Sequence[Value]) -> tuple[Value, ...]:
-        """The outputs of one that changes nothing; DeviceError where there is no memory, Interrupted where it fails."""
-        try:
-            return quietly(self.called, inputs)
-        except DeviceError:
-            raise
-        except Exception as failure:
-            raise Interrupted from failure
-
-    def take(self) -> tuple[Value, ...]:
-        """Nothing: buffers are the pool's."""
-        return ()
-
-    def give(self, frame: tuple[Value, ...], whole: bool = True) -> None:
-        """Nothing, as above."""
-
-    def forget(self) -> None:
-        """Nothing, as above."""
+        self.free, self._forms = [], []  # buffers are the pool's
+        self._frame = lambda start, rows: ()
 
     def size(self) -> int:
         """The bytes that it takes on the host, about."""

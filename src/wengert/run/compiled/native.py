@@ -35,7 +35,7 @@ from wengert.arrays.compilers import (
 from wengert.arrays.kernels import BY_PROCESSOR, new_buffer
 from wengert.program.emit import FusedCall
 from wengert.program.fused import FusedGroup, fused, seconds_of
-from wengert.program.loops import axes_of, loop_text, module_text
+from wengert.program.loops import C, axes_of, loop_text
 from wengert.program.program import Eqn, Function, Program, Values, Var, assign
 from wengert.run.compiled.program import PlanProgram, buffers_of, lines_of, simplified, text_of
 
@@ -173,7 +173,7 @@ class Library:
                 self._loops.append(LoopSignature(name, *group.dtypes(), axes_of(group)))
                 texts.append(loop_text(group, name))
             self._names.append(name)
-        self.text = module_text(texts)
+        self.text = C.module(texts)
 
     def known(self, compiler: CCompiler, folder: Path) -> bool:
         """True if it has been compiled before."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Container, Generator, Iterable, Iterator, 
 from functools import partial
 from operator import attrgetter, is_, itemgetter
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from wengert.arrays import Value, all_quiet, give_back, is_array
 from wengert.arrays.changes import Change, carry_out
@@ -199,24 +199,14 @@ class Plan(Item):
         return Bound(self, tuple(weights), [w.ref for w in weights], tuple(literals), ())
 
 
-class Bound:
+class Bound(NamedTuple):
     """A plan for one expression."""
 
-    __slots__ = ("cells", "literals", "plan", "targets", "weights")
-
-    def __init__(
-        self,
-        plan: Plan,
-        weights: tuple[Weight, ...],
-        cells: Sequence[Ref],
-        literals: tuple[Any, ...],  # Any: of every type
-        targets: tuple[Expression, ...],
-    ) -> None:
-        self.plan = plan
-        self.weights = weights
-        self.literals = literals
-        self.targets = targets
-        self.cells = cells
+    plan: Plan
+    weights: tuple[Weight, ...]
+    cells: Sequence[Ref]
+    literals: tuple[Any, ...]  # Any: of every type
+    targets: tuple[Expression, ...]
 
     def at(self, refs: Refs, snapshot: int) -> Bound:
         """This plan where some weights have other data; where cells may move, all of its cells are its own.
@@ -231,7 +221,7 @@ class Bound:
             cells = [refs.get(w) or Ref(w.ref.at(snapshot)) for w in self.weights]
         else:
             cells = [refs.get(w, w.ref) for w in self.weights]
-        return Bound(self.plan, self.weights, cells, self.literals, self.targets)
+        return self._replace(cells=cells)
 
     def predict(self, root: Expression, snapshot: int) -> Value:
         """The data of the expression."""

@@ -20,7 +20,7 @@ from wengert.arrays import Value, quietly
 from wengert.arrays.abstract import sizes_for
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.kernels import new_buffer
-from wengert.errors import ProgramWarning, WengertError
+from wengert.errors import DeviceError, ProgramWarning, WengertError
 from wengert.program.build import NoProgram
 from wengert.program.emit import FusedCall, ProgramText
 from wengert.program.fused import FusedGroup
@@ -93,13 +93,13 @@ class PlanProgram:
         self.free: list[tuple[Value, ...]] = []  # frames
 
     def outputs(self, inputs: Sequence[Value]) -> tuple[Value, ...]:
-        """The outputs of one that changes nothing. Raises Interrupted where it fails."""
+        """The outputs of one that changes nothing; DeviceError without memory, Interrupted where else it fails."""
         try:
-            frame = self.take()
-            found: tuple[Value, ...] = quietly(self.run, inputs, frame)
+            found: tuple[Value, ...] = quietly(self.called, inputs)
+        except DeviceError:
+            raise
         except Exception as failure:
             raise Interrupted from failure
-        self.give(frame)
         return found
 
     def called(self, inputs: Sequence[Value]) -> tuple[Value, ...]:

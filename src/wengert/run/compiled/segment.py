@@ -16,7 +16,7 @@ from functools import partial
 from itertools import count
 from math import prod
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from wengert.arrays import ARRAY_CLASS, Value, is_array
 from wengert.arrays.ownership import is_turned
@@ -113,24 +113,14 @@ class Segment(Programs):
         return SegmentRun(self, nodes, leaves, inputs, outputs)
 
 
-class SegmentRun:
+class SegmentRun(NamedTuple):
     """One run of a segment; nothing of it outlives the evaluation that it is part of."""
 
-    __slots__ = ("inputs", "leaves", "nodes", "outputs", "segment")
-
-    def __init__(
-        self,
-        segment: Segment,
-        nodes: Sequence[Node],
-        leaves: tuple[Expression, ...],
-        inputs: tuple[Value, ...],
-        outputs: tuple[Value, ...],
-    ) -> None:
-        self.segment = segment
-        self.nodes = nodes
-        self.leaves = leaves
-        self.inputs = inputs
-        self.outputs = outputs
+    segment: Segment
+    nodes: Sequence[Node]
+    leaves: tuple[Expression, ...]
+    inputs: tuple[Value, ...]
+    outputs: tuple[Value, ...]
 
     @property
     def found(self) -> Iterable[tuple[Node, Value]]:

@@ -201,7 +201,9 @@ class AutotunedProgram(PlanProgram):
         self.choice = choice = Choice(terms)
         self._ways: tuple[PlanProgram, ...] = (PlanProgram(p),)  # the straight line, and then the tasks
         # as long as calls are timed; None later on
-        self._timed: PlanProgram | None = TimedProgram(p, lambda marks: choice.timed(_differences(marks)))
+        self._timed: PlanProgram | None = TimedProgram(
+            p, lambda marks: choice.timed([b - a for a, b in pairwise(marks)])
+        )
 
     def take(self) -> tuple[Any, ...]:  # Any: a program, and buffers of its kind
         """The program of this run, its frame, and when it began."""
@@ -266,10 +268,6 @@ class AutotunedProgram(PlanProgram):
             if other is not self.chosen:
                 other.forget()
                 give_back()
-
-
-def _differences(marks: Sequence[float]) -> list[float]:
-    return [b - a for a, b in pairwise(marks)]
 
 
 class ScheduledProgram(PlanProgram):

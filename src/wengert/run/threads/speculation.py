@@ -209,7 +209,8 @@ class Speculation:
         try:
             with all_quiet():
                 while (done := forward(nodes, values, failed)) < len(nodes):
-                    nodes[:] = [node for node in nodes[done + 1 :] if _ready(node, values)]
+                    rest = nodes[done + 1 :]
+                    nodes[:] = [x for x in rest if all(x.operands[i] in values for i in x.signature.nodes)]
         finally:
             self._run.discard(nodes.clear)
 
@@ -229,10 +230,6 @@ class Speculation:
                     if not self._missing[user] and user not in values and user not in failed:
                         ready.append(user)
         return ready, woken
-
-
-def _ready(node: Node, values: Container[object]) -> bool:
-    return all(node.operands[i] in values for i in node.signature.nodes)
 
 
 class SpeculativeEvaluation(Evaluation):
