@@ -17,7 +17,7 @@ BOUNDS = {
     "exec": 1,  # places that run text as code
     "loaders": 3,  # loads by a string of the house's own modules, or of a name that is computed
     "fragments": 0,  # modules of less than 90 lines that one other module imports
-    "private": 19,  # private names used outside of what defines them
+    "private": 18,  # private names used outside of what defines them
     "twins": 12,  # names of classes that two modules of a package define
     "riddles": 0,  # docstrings that begin with What, Whether, Where, Those, The same
     "rooms": 64,  # modules of `run`, `program` and `symbolic`

@@ -101,7 +101,7 @@ def differentiable(function: Any) -> Any:  # Any: typed by the overloads
         if of is None:
             return source.shared()
         if of.cls is None:
-            return layers_of(of, source.flat_map(functools.partial(_forward_of, function, of.kinds[0])))
+            return layers_of(of, source.flat_map(functools.partial(forward_of, function, of.kinds[0])))
         return layers_of(of, source.flat_map(functools.partial(_forwards_of, function, of)))
 
     return build
@@ -149,10 +149,11 @@ def _forwards_of(function: Callable[..., object], of: Stated, result: object) ->
             f"{of.cls.__name__ if of.cls else 'layer'} of {len(of.kinds)} layers\n  {_written(function)}"
         )
     parts = zip(of.kinds, leaves, strict=True)
-    return gather(*(_forward_of(function, stated, leaf) for stated, leaf in parts)).map(joined)
+    return gather(*(forward_of(function, stated, leaf) for stated, leaf in parts)).map(joined)
 
 
-def _forward_of(function: Callable[..., object], stated: Kind, result: object) -> Do[Tape[Any, Any]]:
+def forward_of(function: Callable[..., object], stated: Kind, result: object) -> Do[Tape[Any, Any]]:
+    """The tape of what a function has returned, which has to be a layer as its annotation states."""
     if not isinstance(result, Expression):
         raise ArgumentError(
             f"{function.__qualname__} returned {shown(result)}, which is no layer; "

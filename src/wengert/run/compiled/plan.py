@@ -9,10 +9,11 @@ Refuses to know: when a plan is made, and how a program is made of rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter, is_, itemgetter
 from threading import Lock
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from wengert.arrays import Value, all_quiet, give_back, is_array
 from wengert.arrays.changes import Change, carry_out
@@ -199,7 +200,8 @@ class Plan(Item):
         return Bound(self, tuple(weights), [w.ref for w in weights], tuple(literals), ())
 
 
-class Bound(NamedTuple):
+@dataclass(slots=True, eq=False)
+class Bound:
     """A plan for one expression."""
 
     plan: Plan
@@ -221,7 +223,7 @@ class Bound(NamedTuple):
             cells = [refs.get(w) or Ref(w.ref.at(snapshot)) for w in self.weights]
         else:
             cells = [refs.get(w, w.ref) for w in self.weights]
-        return self._replace(cells=cells)
+        return replace(self, cells=cells)
 
     def predict(self, root: Expression, snapshot: int) -> Value:
         """The data of the expression."""

@@ -39,7 +39,7 @@ from wengert.run.compiled.program import (
     simplified,
     text_of,
 )
-from wengert.run.direct import _forward_of
+from wengert.run.direct import forward_of
 from wengert.run.threads.loops import HANDOFF
 from wengert.run.threads.pool import TaskSchedule, ThreadPool, Uses, needs_of, schedule
 
@@ -81,7 +81,7 @@ def functions_of(sources: Iterable[object]) -> Sequence[object]:
     for x, deep in left:  # which grows
         held: Iterable[object] = ()
         # almost all come from `differentiable`: its function, and what that is called with, say everything
-        if type(x) is FlatMap and type(x.then) is partial and x.then.func is _forward_of:
+        if type(x) is FlatMap and type(x.then) is partial and x.then.func is forward_of:
             made: Any = x.source  # Any: a coroutine of that function's
             x = made.make
         elif isinstance(x, Question):
