@@ -34,6 +34,7 @@ from tests.optimizers import (
     WithRAdam,
     WithRMSprop,
 )
+from wengert.arrays import decayed
 from wengert.errors import ArgumentError, PluginError
 from wengert.plugins import (
     SGD,
@@ -476,3 +477,20 @@ def test_what_gets_no_delta_any_more_does_not_end_in_subnormal_numbers(name: str
         for x in found:
             assert not ((x != 0.0) & (np.abs(x) * 1e-4 < smallest)).any()
     assert all((x < smallest * 2.0**80).all() for x in found)  # it has got as far as that
+
+
+@pytest.mark.parametrize(
+    ("dtype", "last", "none"), [(np.float32, 1e-25, 1e-18), (np.float64, 1e-270, 1e-254)]
+)
+def test_a_running_mean_loses_its_last_bit_at_most_and_none_from_a_size_on(
+    dtype: Any, last: float, none: float
+) -> None:
+    """Below a power of 2 the sum with a small number is rounded for the other side. Any: an element type."""
+    tops = dtype(last) * 2.0 ** np.arange(1.0, 80.0, dtype=dtype)
+    below = 2.0 ** np.ceil(np.log2(tops)) - np.spacing(tops) * np.arange(1.0, 9.0, dtype=dtype)[:, None]
+    x = np.concatenate(
+        [below.ravel(), np.random.default_rng(0).uniform(1.0, 2.0, (9, 79)).astype(dtype) * tops], None
+    )
+    lost = np.abs(decayed(x, 1.0, 0.0) - x) / np.spacing(x)
+    assert x.dtype == dtype and 0.0 < lost.max() <= 1.0
+    assert not lost[x >= none].any()
