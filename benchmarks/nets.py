@@ -2,7 +2,7 @@
 
 A dense network with Adam and one of varying batches, two networks of convolutions, an LSTM, a transformer with AdamW,
 a variational autoencoder, a new graph each step, one prediction, and a network of numbers. PyTorch runs eagerly with
-its fused optimizers, JAX is compiled.
+its fused optimizers, JAX is compiled. Networks whose plans may get loops of C are measured without these, too.
 
 Knows: sizes, bars, and that all libraries have to see the same losses before anything is timed.
 Refuses to know: how a library computes, and how time is taken.
@@ -18,12 +18,24 @@ from typing import Final
 from benchmarks import nets_jax, nets_ours, nets_torch
 from benchmarks.nets_data import Sizes
 from benchmarks.workload import OURS, Step, Variant, Workload, agreement, warmed
+from wengert.run import Sequential
 
 KEPT, CELLS = f"{OURS}, kept", f"{OURS}, cells"
+NUMPY = ", native=False"  # how the name of a variant ends that leaves all to numpy
+SLOWER = 1.25  # its bar, in bars of the one with loops of C
 TORCH, JAX = "torch", "jax.jit"
 MS, US = ("ms a step", 1e-3), ("us", 1e-6)
 WARM = 12
 Make = Callable[[Sizes], Step]
+MakeBy = Callable[..., Step]  # of sizes, and of an executor by name
+
+
+def with_and_without(ours: Mapping[str, MakeBy]) -> dict[str, Make]:
+    """Each variant with loops of C where there is a compiler, and each without."""
+    without = {
+        f"{name}{NUMPY}": partial(make, executor=Sequential(native=False)) for name, make in ours.items()
+    }
+    return {**ours, **without}
 
 
 def first_steps(make: Make, sizes: Sizes) -> Step:
@@ -41,10 +53,16 @@ class Net:
     small: Sizes
     ours: Mapping[str, Make]
     torch: Make
-    most: Mapping[str, float]  # by our variant, of the ratio to PyTorch
+    most: Mapping[str, float]  # by our variant with loops of C, of the ratio to PyTorch
     jax: Make | None = None
     unit: tuple[str, float] = MS
     warm: int = WARM
+
+    def bar(self, ours: str) -> float | None:
+        """The greatest ratio to PyTorch that is accepted of a variant; None where any is."""
+        loops = ours.removesuffix(NUMPY)
+        most = self.most.get(loops)
+        return most if most is None or loops == ours else SLOWER * most
 
     def workload(self, sizes: Sizes, small: Workload | None = None) -> Workload:
         """The network of these sizes."""
@@ -59,7 +77,7 @@ class Net:
             *self.unit,
             parts=1,
             variants=variants,
-            bars={(ours, TORCH): most for ours, most in self.most.items()},
+            bars={(ours, TORCH): most for ours in self.ours if (most := self.bar(ours)) is not None},
             warm=self.warm,
             settles=20.0,  # loops of C are compiled when runs have paid for it, after the plan
             check=partial(agreement, variants),
@@ -78,11 +96,13 @@ def _prediction(name: str, widths: tuple[int, ...]) -> Net:
         f"one prediction of {'-'.join(map(str, widths))}",
         Sizes(1, widths),
         Sizes(1, (3, 2)),
-        {
-            OURS: nets_ours.prediction,
-            CELLS: nets_ours.prediction_in_cells,
-            KEPT: nets_ours.kept_prediction,
-        },
+        with_and_without(
+            {
+                OURS: nets_ours.prediction,
+                CELLS: nets_ours.prediction_in_cells,
+                KEPT: nets_ours.kept_prediction,
+            }
+        ),
         nets_torch.prediction,
         {OURS: 1.1, CELLS: 1.1, KEPT: 0.6},
         nets_jax.prediction,
@@ -97,7 +117,7 @@ _NETS: Final = (
         "dense 784-512-512-10, batch 128, Adam",
         Sizes(128, (784, 512, 512, 10)),
         Sizes(4, (6, 5, 3)),
-        {OURS: nets_ours.mlp},
+        with_and_without({OURS: nets_ours.mlp}),
         nets_torch.mlp,
         {OURS: 0.85},
         nets_jax.mlp,
@@ -107,7 +127,7 @@ _NETS: Final = (
         "variational autoencoder 784-400-20, batch 128, Adam",
         Sizes(128, (784, 400, 20)),
         Sizes(3, (6, 5, 2)),
-        {OURS: nets_ours.vae},
+        with_and_without({OURS: nets_ours.vae}),
         nets_torch.vae,
         {OURS: 0.9},
         nets_jax.vae,
@@ -117,7 +137,7 @@ _NETS: Final = (
         "dense 784-128-10, batches of 1 to 128, SGD",
         Sizes(128, (784, 128, 10)),
         Sizes(4, (6, 5, 3)),
-        {OURS: nets_ours.varying},
+        with_and_without({OURS: nets_ours.varying}),
         nets_torch.varying,
         {OURS: 0.8},
         warm=400,
@@ -127,7 +147,7 @@ _NETS: Final = (
         "64 images of 1x28x28, convolutions to 16 and 32 channels, Adam",
         Sizes(64, (1, 16, 32), side=28),
         Sizes(2, (1, 3, 4), side=4),
-        {OURS: nets_ours.images},
+        with_and_without({OURS: nets_ours.images}),
         nets_torch.images,
         {OURS: 1.0},
         nets_jax.images,
@@ -137,7 +157,7 @@ _NETS: Final = (
         "32 images of 3x32x32, three convolutions to 64 channels, Adam",
         Sizes(32, (3, 64, 64, 64), side=32),
         Sizes(2, (3, 3, 3, 3), side=4),
-        {OURS: nets_ours.images},
+        with_and_without({OURS: nets_ours.images}),
         nets_torch.images,
         {OURS: 1.2},
         nets_jax.images,
@@ -147,7 +167,7 @@ _NETS: Final = (
         "LSTM of 256, 64 steps, batch 32, Adam",
         Sizes(32, (256,), time=64),
         Sizes(2, (3,), time=3),
-        {OURS: nets_ours.lstm},
+        with_and_without({OURS: nets_ours.lstm}),
         nets_torch.lstm,
         {OURS: 1.1},
         nets_jax.lstm,
@@ -157,7 +177,7 @@ _NETS: Final = (
         "4 blocks of width 128, 4 heads, 16 sequences of 64 words, AdamW",
         Sizes(16, (128,), time=64, heads=4, layers=4, classes=50),
         Sizes(2, (4,), time=3, heads=2, layers=1, classes=5),
-        {OURS: nets_ours.transformer},
+        with_and_without({OURS: nets_ours.transformer}),
         nets_torch.transformer,
         {OURS: 0.9},
         nets_jax.transformer,

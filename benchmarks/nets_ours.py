@@ -1,6 +1,6 @@
 """Networks as people train them, written with `wengert` and `wengert.nn` as a user writes them.
 
-Knows: layers put together from given weights.
+Knows: layers put together from given weights; an executor, where it is not that of a run which names none.
 Refuses to know: sizes, and how time is taken.
 """
 
@@ -14,6 +14,7 @@ import wengert as wg
 from benchmarks import nets_data as data
 from benchmarks.nets_data import DECAY, EPS, PARTS, RATE, Array, Given, Sizes
 from benchmarks.workload import Step
+from wengert.control import Executor
 from wengert.nn import LSTM, Conv2d, Embedding, LayerNorm, Linear, LSTMCell, MultiHeadAttention, Sequential
 from wengert.plugins import SGD, Adam, AdamW, LearningRate, Plugin
 
@@ -46,9 +47,9 @@ class _Weights:
         return LayerNorm(self[name], self[f"{name} bias"], EPS)
 
 
-def _stepping(given: Given, loss: Callable[..., Value]) -> Step:
+def _stepping(given: Given, loss: Callable[..., Value], executor: Executor | None = None) -> Step:
     batches = cycle(given.batches)
-    return lambda: float(loss(*next(batches)).train().run())
+    return lambda: float(loss(*next(batches)).train().run(executor))
 
 
 def _dense(given: Given, settings: Plugin) -> Sequential[Any, Any, Any]:
@@ -57,26 +58,26 @@ def _dense(given: Given, settings: Plugin) -> Sequential[Any, Any, Any]:
     return Sequential(first, *(step for layer in others for step in (wg.relu, layer)))
 
 
-def _classified(given: Given, settings: Plugin) -> Step:
+def _classified(given: Given, settings: Plugin, executor: Executor | None) -> Step:
     net = _dense(given, settings)
-    return _stepping(given, lambda x, labels: wg.cross_entropy(net(x), labels))
+    return _stepping(given, lambda x, labels: wg.cross_entropy(net(x), labels), executor)
 
 
-def mlp(sizes: Sizes) -> Step:
-    return _classified(data.mlp(sizes), _Adam(learning_rate=RATE))
+def mlp(sizes: Sizes, executor: Executor | None = None) -> Step:
+    return _classified(data.mlp(sizes), _Adam(learning_rate=RATE), executor)
 
 
-def varying(sizes: Sizes) -> Step:
-    return _classified(data.varying(sizes), SGD(learning_rate=RATE))
+def varying(sizes: Sizes, executor: Executor | None = None) -> Step:
+    return _classified(data.varying(sizes), SGD(learning_rate=RATE), executor)
 
 
-def prediction(sizes: Sizes) -> Step:
+def prediction(sizes: Sizes, executor: Executor | None = None) -> Step:
     given = data.mlp(sizes)
     net, batches = _dense(given, SGD(learning_rate=RATE)), cycle(given.batches)
-    return lambda: float(net(next(batches)[0]).predict().run()[0, 0])
+    return lambda: float(net(next(batches)[0]).predict().run(executor)[0, 0])
 
 
-def prediction_in_cells(sizes: Sizes) -> Step:
+def prediction_in_cells(sizes: Sizes, executor: Executor | None = None) -> Step:
     """The network is a cell: a call of it is one node."""
     given = data.mlp(sizes)
     net, batches = _dense(given, SGD(learning_rate=RATE)), cycle(given.batches)
@@ -85,18 +86,18 @@ def prediction_in_cells(sizes: Sizes) -> Step:
     def called(x: Value) -> Value:
         return net(x)
 
-    return lambda: float(called(next(batches)[0]).predict().run()[0, 0])
+    return lambda: float(called(next(batches)[0]).predict().run(executor)[0, 0])
 
 
-def kept_prediction(sizes: Sizes) -> Step:
+def kept_prediction(sizes: Sizes, executor: Executor | None = None) -> Step:
     """The expressions are built once, one a batch."""
     given = data.mlp(sizes)
     net = _dense(given, SGD(learning_rate=RATE))
     kept = cycle([net(x).predict() for x, _ in given.batches])
-    return lambda: float(next(kept).run()[0, 0])
+    return lambda: float(next(kept).run(executor)[0, 0])
 
 
-def images(sizes: Sizes) -> Step:
+def images(sizes: Sizes, executor: Executor | None = None) -> Step:
     given = data.images(sizes)
     of = _Weights(given, _Adam(learning_rate=RATE))
     convolutions = [Conv2d(of[name], None, 1, 1) for name in given.weights if name.startswith("kernel")]
@@ -108,10 +109,10 @@ def images(sizes: Sizes) -> Step:
             x = wg.max_pool2d(x, 2) if i >= pooled else x
         return wg.cross_entropy(dense(wg.reshape(x, (sizes.batch, -1))), labels)
 
-    return _stepping(given, loss)
+    return _stepping(given, loss, executor)
 
 
-def lstm(sizes: Sizes) -> Step:
+def lstm(sizes: Sizes, executor: Executor | None = None) -> Step:
     given = data.lstm(sizes)
     of = _Weights(given, _Adam(learning_rate=RATE))
     layer = LSTM(LSTMCell(of["inputs"], of["hidden"], of["inputs bias"]))
@@ -121,7 +122,7 @@ def lstm(sizes: Sizes) -> Step:
         _, (h, _) = layer(words)
         return wg.cross_entropy(dense(h), labels)
 
-    return _stepping(given, loss)
+    return _stepping(given, loss, executor)
 
 
 def _attention(of: _Weights, i: int, heads: int) -> MultiHeadAttention[Any, Any]:
@@ -129,7 +130,7 @@ def _attention(of: _Weights, i: int, heads: int) -> MultiHeadAttention[Any, Any]
     return MultiHeadAttention(query, key, value, output, heads)
 
 
-def transformer(sizes: Sizes) -> Step:
+def transformer(sizes: Sizes, executor: Executor | None = None) -> Step:
     given = data.transformer(sizes)
     of = _Weights(given, _AdamW(learning_rate=RATE, weight_decay=DECAY))
     words, last, dense = Embedding(of["words"]), of.norm("last"), of.linear("dense")
@@ -151,10 +152,10 @@ def transformer(sizes: Sizes) -> Step:
         classes = wg.reshape(dense(last(h)), (-1, sizes.classes))
         return wg.cross_entropy(classes, labels.reshape(-1))
 
-    return _stepping(given, loss)
+    return _stepping(given, loss, executor)
 
 
-def vae(sizes: Sizes) -> Step:
+def vae(sizes: Sizes, executor: Executor | None = None) -> Step:
     given = data.vae(sizes)
     of = _Weights(given, _Adam(learning_rate=RATE))
     encoder, mean, variance, decoder, pixels = (
@@ -169,7 +170,7 @@ def vae(sizes: Sizes) -> Step:
         divergence = -0.5 * wg.sum(1.0 + v - wg.square(m) - wg.exp(v))
         return (entropy + divergence) / sizes.batch
 
-    return _stepping(given, loss)
+    return _stepping(given, loss, executor)
 
 
 def dag(sizes: Sizes) -> Step:
