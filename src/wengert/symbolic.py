@@ -385,3 +385,13 @@ class Symbolic:
     def unwindows(self, g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, /) -> Value:
         whole = self.stack(g, axis=2) if isinstance(g, (tuple, list)) else g
         return Symbol(backward.unwindows(whole.x, shape, (size, stride, dilation)))
+
+    def convolve(self, x: Value, kernel: Value, *places: Pair) -> Value:
+        slides: Any = dict(zip(("stride", "padding", "dilation"), places, strict=True))  # Any: of keywords
+        return Symbol(ops.conv2d(bare(x), bare(kernel), **slides))
+
+    def convolve_kernel(self, x: Value, g: Value, size: Pair, *places: Pair) -> Value:
+        """A sum over images is one over channels of images and deltas with these axes exchanged."""
+        images, deltas = (self.permute_dims(each, (1, 0, 2, 3)) for each in (x, g))
+        whole = self.convolve(images, deltas, *reversed(places))
+        return self.permute_dims(whole[:, :, : size[0], : size[1]], (1, 0, 2, 3))

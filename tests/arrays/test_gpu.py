@@ -55,6 +55,7 @@ def mapped(function: Any, cls: type, x: Any) -> Any:
 
 X = np.random.default_rng(0).uniform(0.5, 2.0, (3, 4)).astype(np.float32)
 ROWS = np.array([0, 2, 2])
+IMAGES = np.linspace(-1.0, 1.0, 2 * 3 * 4 * 5, dtype=np.float32).reshape(2, 3, 4, 5)
 CALLS: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(["abs", "sign", "sqrt", "square", "exp", "log", "log1p", "expm1"], (X,)),
     **dict.fromkeys(["sin", "cos", "tanh", "erf", "sigmoid", "relu", "zeros_like"], (X,)),
@@ -104,6 +105,8 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "pad": (X, ((0, 1), (2, 0)), 0.5),
     "windows": (X.reshape(1, 1, 3, 4), (2, 2), (1, 2), (2, 1)),
     "unwindows": (np.ones((1, 1, 4, 1, 2), np.float32), (1, 1, 3, 4), (2, 2), (1, 2), (2, 1)),
+    "convolve": (IMAGES, IMAGES[:, :, :2, :2], (1, 2), (1, 0), (2, 1)),
+    "convolve_kernel": (IMAGES, IMAGES[:, :, :, :2], (2, 2), (1, 2), (1, 1), (2, 3)),
     "add_at": ((3, 4), np.float32, ROWS, X),
     "segment_max": (X, ROWS, 3),
     "one_hot": (np.array([[0, 3], [1, 0]]), 4, np.float32),
@@ -124,6 +127,15 @@ def test_as_over_numpy(gpu: Namespace, name: str) -> None:
     assert got.dtype == wanted.dtype
     assert got.shape == wanted.shape
     assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_a_kernel_that_is_one_matrix(gpu: Namespace) -> None:
+    places = (2, 1), (0, 1), (1, 2)
+    kernel = np.ones((2, 3, 2, 2), np.float32)
+    g = HOST.convolve(IMAGES, kernel, *places)
+    assert_allclose(gpu.convolve(IMAGES, kernel, *places), g, rtol=1e-5)
+    wanted, got = (space.convolve_kernel(IMAGES, g, (2, 2), *places) for space in (HOST, gpu))
+    assert_allclose(got, wanted, rtol=1e-5)
 
 
 def test_the_rest(gpu: Namespace, fake: Fake) -> None:

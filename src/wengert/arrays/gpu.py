@@ -16,8 +16,9 @@ import cupy as cp
 import numpy as np
 
 from wengert.arrays import launches
-from wengert.arrays.axes import broadcast_axes, expanded, taps
+from wengert.arrays.axes import broadcast_axes, expanded, taps, window_counts
 from wengert.arrays.changes import Change, carry_out
+from wengert.arrays.convolution import is_by_rows, parts_of
 from wengert.arrays.linear import LinearAlgebra
 from wengert.arrays.namespace import Axis, Pair, Shape, Value
 from wengert.arrays.shaping import expand_dims as expand_dims
@@ -236,6 +237,39 @@ def unwindows(g: Value, shape: Shape, size: Pair, stride: Pair, dilation: Pair, 
     for part, key in zip(parts, keys, strict=True):
         out[key] += part
     return out
+
+
+def _seen(x: Value, kernel: Shape, stride: Pair, padding: Pair, dilation: Pair) -> list[Value]:
+    """The contents of windows, for each part of a kernel: (batch, places in a part, windows)."""
+    p, q = padding
+    x = pad(x, ((0, 0), (0, 0), (p, p), (q, q)), 0.0)
+    _, channels, height, width = kernel
+    rows, columns = window_counts(x.shape, (height, width), stride, dilation)
+    if not is_by_rows(kernel, stride):
+        found = windows(x, (height, width), stride, dilation)
+        return [found.reshape(x.shape[0], channels * height * width, rows * columns)]
+    found = windows(x, (1, width), stride, dilation)
+    lines = found.reshape(x.shape[0], channels * width, x.shape[2] * columns)
+    starts = [columns * dilation[0] * u for u in range(height)]
+    return [lines[..., start : start + rows * columns] for start in starts]
+
+
+def convolve(x: Value, kernel: Value, stride: Pair, padding: Pair, dilation: Pair, /) -> Value:
+    whole = tuple(n + 2 * p for n, p in zip(x.shape[2:], padding, strict=True))
+    counts = window_counts(whole, kernel.shape[2:], stride, dilation)
+    seen = _seen(x, kernel.shape, stride, padding, dilation)
+    first, *others = map(cp.matmul, parts_of(kernel, stride), seen)
+    return builtins.sum(others, first).reshape(x.shape[0], kernel.shape[0], *counts)
+
+
+def convolve_kernel(x: Value, g: Value, size: Pair, stride: Pair, padding: Pair, dilation: Pair, /) -> Value:
+    made, channels = g.shape[1], x.shape[1]
+    columns = swap_last(g.reshape(*g.shape[:2], g.shape[2] * g.shape[3]))
+    seen = _seen(x, (made, channels, *size), stride, padding, dilation)
+    each = [swap_last(sum(cp.matmul(matrix, columns), axis=0)) for matrix in seen]
+    if len(each) == 1:
+        return each[0].reshape(made, channels, *size)
+    return stack([part.reshape(made, channels, size[1]) for part in each], 2)
 
 
 def zeros_like(x: Value, /) -> Value:

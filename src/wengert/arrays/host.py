@@ -23,6 +23,8 @@ from wengert.arrays.chance import dropout_masks as dropout_masks
 from wengert.arrays.changes import Change
 from wengert.arrays.contraction import einsum as einsum
 from wengert.arrays.contraction import matmul as matmul
+from wengert.arrays.convolution import convolve as convolve
+from wengert.arrays.convolution import convolve_kernel as convolve_kernel
 from wengert.arrays.erf import erf as erf
 from wengert.arrays.linear import LinearAlgebra
 from wengert.arrays.namespace import Axis, Pair, Shape, Value

@@ -519,6 +519,19 @@ def _unwindows(f: Function, g: Aval | tuple[Aval, ...], shape: Sizes, *others: A
     return Aval(shape, (g[0] if isinstance(g, tuple) else g).dtype)
 
 
+@infers(host.convolve)
+def _convolve(f: Function, x: Aval, kernel: Aval, stride: Any, padding: Any, dilation: Any) -> Aval:
+    sides: Any = zip(x.shape[-2:], padding, strict=True)  # Any: of images, whose number alone may be open
+    size: Any = kernel.shape[2:]  # Any: as above
+    counts = window_counts(tuple(n + 2 * p for n, p in sides), size, stride, dilation)
+    return Aval((x.shape[0], kernel.shape[0], *counts), x.dtype)
+
+
+@infers(host.convolve_kernel)
+def _convolve_kernel(f: Function, x: Aval, g: Aval, size: Any, *others: Any) -> Aval:
+    return Aval((g.shape[1], x.shape[1], *size), x.dtype)
+
+
 @infers(dropout_mask)
 def _dropout(f: Function, shape: Sizes, dtype: Any, rate: Any, seed: Any) -> Aval:
     return Aval(shape, np.dtype(dtype))

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from wengert.arrays import contraction, host, reductions, thin
+from wengert.arrays import contraction, convolution, host, reductions, thin
 from wengert.arrays.changes import Change
 from wengert.arrays.erf import erf_in_c
 from wengert.arrays.namespace import Shape, Value
@@ -181,6 +181,8 @@ KERNELS: Final[Mapping[Function, KernelTraits]] = {
     host.astype: KernelTraits(_converted_into, fresh=True),
     host.windows: KernelTraits(host.windows_into, fresh=True),
     host.unwindows: KernelTraits(host.unwindows_into, fresh=True),
+    convolution.convolve: KernelTraits(convolution.convolve_into, fresh=True),
+    convolution.convolve_kernel: KernelTraits(convolution.convolve_kernel_into, fresh=True),
     joined: KernelTraits(_joined_into, fresh=True),
     minus_one_at: KernelTraits(_minus_one_into, elementwise=True, fresh=True),
 }

@@ -196,6 +196,16 @@ class Namespace(ScalarNamespace, Protocol):
         """
         ...
 
+    def convolve(self, x: Value, kernel: Value, stride: Pair, padding: Pair, dilation: Pair, /) -> Value:
+        """The sum over places in a kernel of its elements times what windows of padded images see there."""
+        ...
+
+    def convolve_kernel(
+        self, x: Value, g: Value, size: Pair, stride: Pair, padding: Pair, dilation: Pair, /
+    ) -> Value:
+        """The delta of the kernel of `convolve`: `g` times what each of its elements has met."""
+        ...
+
     def add_at(self, shape: Shape, dtype: Value, key: Value, g: Value, /) -> Value:
         """Zeros of `shape` with `g` added at `key`, equal indices adding up: the delta of `x[key]`."""
         ...

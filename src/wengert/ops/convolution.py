@@ -1,14 +1,14 @@
 """Convolution: what windows that slide over images see, multiplied by a kernel.
 
-Knows: that it is products of matrices, whose columns are what windows see, and its derivatives are, too.
-Refuses to know: where windows lie.
+Knows: which convolution a derivative is, and what is left of kernels that have rows or groups of their own.
+Refuses to know: how a convolution is computed, and where windows lie.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from wengert.arrays import Dv, T
 from wengert.errors import ShapeError
@@ -48,99 +48,34 @@ def _infer_conv2d(kinds: Sequence[Kind], *, stride: Pair, padding: Pair, dilatio
     return kind(Column.ARRAY, ruled(windows.convolved, [x, kernel, stride, padding, dilation]), dtype, device)
 
 
-class _Windows(NamedTuple):
-    """Windows of images as matrices (im2col); the convolution is the sum of their products with parts of the kernel.
-
-    A matrix for each row of the kernel takes a copy of the images for each of its columns: what its next row sees
-    lies in the same copies, further on. One matrix for the whole kernel takes a copy for each place, and no sum.
-    """
-
-    xp: Value
-    images: Shape
-    kernel: Shape
-    counts: Pair
-    stride: Pair
-    padding: Pair
-    dilation: Pair
-
-    @property
-    def by_rows(self) -> bool:
-        """True if a kernel goes by rows: copies cost more than sums where the images have many channels."""
-        out, channels, height, width = self.kernel
-        return self.stride[0] == 1 and (height == 1 or channels * width > out)
-
-    def matrices(self, x: Value) -> list[Value]:
-        """Each of shape (batch, places in a part, windows)."""
-        batch, channels, above, _ = self.images
-        _, _, height, width = self.kernel
-        rows, columns = self.counts
-        x = self.xp.pad(x, around(self.padding), 0.0)
-        if not self.by_rows:
-            found = self.xp.windows(x, (height, width), self.stride, self.dilation)
-            return [self.xp.reshape(found, (batch, channels * height * width, rows * columns))]
-        found = self.xp.windows(x, (1, width), self.stride, self.dilation)
-        lines = self.xp.reshape(found, (batch, channels * width, (above + 2 * self.padding[0]) * columns))
-        starts = [columns * self.dilation[0] * u for u in range(height)]
-        return [lines[..., slice(start, start + rows * columns)] for start in starts]
-
-    def parts(self, kernel: Value) -> list[Value]:
-        """Each of shape (output channels, places in a part)."""
-        out, channels, height, width = self.kernel
-        if not self.by_rows:
-            return [self.xp.reshape(kernel, (out, channels * height * width))]
-        rows = [kernel[(slice(None), slice(None), u)] for u in range(height)]
-        return [self.xp.reshape(row, (out, channels * width)) for row in rows]
-
-    def joined(self, parts: Sequence[Value]) -> Value:
-        """The kernel that has these parts."""
-        out, channels, _, width = self.kernel
-        if not self.by_rows:
-            return self.xp.reshape(parts[0], self.kernel)
-        return self.xp.stack([self.xp.reshape(part, (out, channels, width)) for part in parts], axis=2)
-
-    def product(self, x: Value, kernel: Value) -> Value:
-        """The convolution."""
-        first, *others = map(self.xp.matmul, self.parts(kernel), self.matrices(x))
-        total = sum(others, first)
-        return self.xp.reshape(total, (self.images[0], self.kernel[0], *self.counts))
-
-
-def _windows(c: Value, **places: Pair) -> _Windows:
-    return _Windows(c.xp, c.shape(0), c.shape(1), c.result.shape[2:], **places)
-
-
 def _lines(c: Value, g: Value) -> Value:
     batch, out, rows, columns = c.result.shape
     return c.xp.reshape(g, (batch, out, rows * columns))
 
 
-def _conv2d(c: Value, x: Value, kernel: Value, **places: Pair) -> Value:
-    return _windows(c, **places).product(x, kernel)
+def _conv2d(c: Value, x: Value, kernel: Value, *, stride: Pair, padding: Pair, dilation: Pair) -> Value:
+    return c.xp.convolve(x, kernel, stride, padding, dilation)
 
 
 def _conv2d_input(c: Value, g: Value, y: Value, x: Value, kernel: Value, **places: Pair) -> Value:
-    batch, channels, rows, columns = c.shape(0)
+    batch, channels, _, _ = c.shape(0)
     out, _, height, width = c.shape(1)
     covered = zip(places["dilation"], (height, width), places["padding"], strict=True)
     down, right = (d * (k - 1) - p for d, k, p in covered)
     if places["stride"] == (1, 1) and min(down, right) >= 0 and out <= 2 * channels:
         # What an element has met lies around it: a convolution of g with the kernel turned round.
         turned = c.xp.permute_dims(kernel[(..., slice(None, None, -1), slice(None, None, -1))], (1, 0, 2, 3))
-        places = {**places, "padding": (down, right)}
-        turned_shape = (channels, out, height, width)
-        return _Windows(c.xp, c.result.shape, turned_shape, (rows, columns), **places).product(g, turned)
+        return c.xp.convolve(g, turned, (1, 1), (down, right), places["dilation"])
     matrix = c.xp.reshape(kernel, (out, channels * height * width))
     seen = c.xp.matmul(c.xp.swap_last(matrix), _lines(c, g))
     seen = c.xp.reshape(seen, (batch, channels, height * width, *c.result.shape[2:]))
     return unseen(c, seen, (height, width), **places)
 
 
-def _conv2d_kernel(c: Value, g: Value, y: Value, x: Value, kernel: Value, **places: Pair) -> Value:
-    windows, columns = _windows(c, **places), c.xp.swap_last(_lines(c, g))
-    each = [
-        c.xp.matmul(matrix, columns) for matrix in windows.matrices(x)
-    ]  # BLAS is 8 % slower the other way
-    return windows.joined([c.xp.swap_last(c.xp.sum(part, axis=0)) for part in each])
+def _conv2d_kernel(
+    c: Value, g: Value, y: Value, x: Value, kernel: Value, *, stride: Pair, padding: Pair, dilation: Pair
+) -> Value:
+    return c.xp.convolve_kernel(x, g, c.shape(1)[2:], stride, padding, dilation)
 
 
 def _batched_conv2d(
