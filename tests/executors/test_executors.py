@@ -26,7 +26,7 @@ from tests.run.planned import eager
 from wengert.graph.operation import OPERATIONS
 from wengert.graph.order import below
 from wengert.run import Batched, Parallel, Sequential
-from wengert.run.compiled.cells import CellLoops
+from wengert.run.compiled.segment import CellLoops
 from wengert.run.sequential import Engine, Interpreter
 
 Agree = Callable[[Sequence[Told], Sequence[Told]], None]

@@ -16,7 +16,7 @@ import wengert as wg
 from tests.run.counting import registry_kept
 from wengert import nn, run
 from wengert.plugins import SGD, AdamW, FailOnNonFinite, LearningRate
-from wengert.run.compiled.cells import CellLoops
+from wengert.run.compiled.segment import CellLoops
 from wengert.run.sequential import Engine, Interpreter
 
 Layer = Any  # an expression of any kind

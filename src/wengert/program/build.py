@@ -71,16 +71,14 @@ class Builder:
         """The result of a function that may keep and change what it is given: called anew each time."""
         return self.stated(function, aval, *arguments, pure=False)
 
-    def stated(
-        self, function: Function, aval: Aval, *arguments: Any, pure: bool = True
-    ) -> Tracer:  # Any: as in `opaque`
+    # Any: as in `opaque`
+    def stated(self, function: Function, aval: Aval, *arguments: Any, pure: bool = True) -> Tracer:
         """The result of a function, of which this is known."""
         eqn = Eqn(function, tuple(map(bare, arguments)), {}, Var(aval), pure)
         return Tracer(self, self._written(eqn))
 
-    def effect(
-        self, function: Function, *arguments: Any, **options: Any
-    ) -> list[Change]:  # Any: as in `call`
+    # Any: as in `call`
+    def effect(self, function: Function, *arguments: Any, **options: Any) -> list[Change]:
         """Write down changes of the first argument; none are made now."""
         named = {name: bare(x) for name, x in options.items()}
         self.effects.append(effect(function, tuple(map(bare, arguments)), named, self.source))
@@ -252,9 +250,8 @@ class RecordingNamespace:
         """Write down a call of a function that no namespace has."""
         return self._builder_of(arguments).call(function, *arguments, **options)
 
-    def effect(
-        self, function: Function, *arguments: Any, **options: Any
-    ) -> list[Change]:  # Any: as in `call`
+    # Any: as in `call`
+    def effect(self, function: Function, *arguments: Any, **options: Any) -> list[Change]:
         """Write down changes that no namespace makes."""
         return self._builder_of(arguments).effect(function, *arguments, **options)
 

@@ -55,9 +55,8 @@ class Operations:
     inputs: list[tuple[Slot, Operand]] = field(default_factory=list)
     ops: list[Op] = field(default_factory=list)
     slots: dict[Expression, Any] = field(default_factory=dict)  # Any: a slot, or several of a cell's results
-    found: list[Operand] = field(
-        default_factory=list
-    )  # the slots of all nodes but calls, those within calls included
+    # the slots of all nodes but calls, those within calls included
+    found: list[Operand] = field(default_factory=list)
     count: int = 0
 
     def slot(self) -> Slot:
@@ -109,13 +108,11 @@ def capture(
             table[x] if i in signature.nodes else made.input(x) if outside else x
             for i, x in enumerate(node.operands)
         )
-        if (
-            signature.mode == CELL and template_of(signature).remat
-        ):  # its rules open it, in each direction anew
+        # its rules open it, in each direction anew
+        if signature.mode == CELL and template_of(signature).remat:
             table[node] = made.slot()
-            made.found += [table[node]] * template_of(
-                signature
-            ).single  # of several results the parts are found
+            # of several results the parts are found
+            made.found += [table[node]] * template_of(signature).single
             made.ops.append(Op(signature, inputs, table[node], node))
         elif signature.mode == CELL:
             template = template_of(signature)
@@ -284,9 +281,8 @@ class Lowering:
             apart,
         )
 
-    def _pulled(
-        self, op: Op, g: Any, unwanted: Container[Slot]
-    ) -> Iterator[tuple[Slot, Any]]:  # Any: as in `backward`
+    # Any: as in `backward`
+    def _pulled(self, op: Op, g: Any, unwanted: Container[Slot]) -> Iterator[tuple[Slot, Any]]:
         """The deltas of the operands of one operation."""
         name = (op.signature or op.node.signature).operation.name
         self.builder.source = SourceInfo("backward", name, op.node.code, op.node.offset)
@@ -392,9 +388,8 @@ class LoweredGraph:
         self.eqns: Sequence[Eqn] = low.builder.eqns
         self.results: list[Argument] = [bare(low.values[slot]) for slot in self._results]
 
-    def backward(
-        self, arriving: Mapping[int, Aval]
-    ) -> tuple[list[Var], Builder, list[Any]]:  # Any: tracers, constants, lazy deltas, or None
+    # Any: tracers, constants, lazy deltas, or None
+    def backward(self, arriving: Mapping[int, Aval]) -> tuple[list[Var], Builder, list[Any]]:
         """The deltas that arrive at results with these numbers, the builder of the equations, the deltas of inputs."""
         operations, builder = self._forward.operations, self._forward.builder.continued()
         values = {slot: builder.tracer(bare(x)) for slot, x in self._forward.values.items()}

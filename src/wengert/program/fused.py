@@ -117,9 +117,8 @@ def space_of(e: Eqn, fusing: Fusing) -> Space | None:
     return (x.shape, dtype) if all(_is_operand(y, dtype, fusing) for y in operands_of(e, fusing)) else None
 
 
-def reduced_space(
-    e: Eqn, exact: bool = True, type_of: Callable[[Any], str | None] = c_type
-) -> Space | None:  # Any: numpy's dtype
+# Any: numpy's dtype
+def reduced_space(e: Eqn, exact: bool = True, type_of: Callable[[Any], str | None] = c_type) -> Space | None:
     """Shape and element type of the lines that an equation reduces to a number each; None of any other.
 
     `exact` as of `Fusing`; without, the axis is kept. `type_of` names element types in the dialect.

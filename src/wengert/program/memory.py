@@ -41,9 +41,8 @@ class Placement:
     outputs: dict[Var, int] = field(default_factory=dict)  # the number of the array that is given for it
     pieces: dict[Var, tuple[Var, int]] = field(default_factory=dict)  # it is written as a piece of another
     early: list[Eqn] = field(default_factory=list)
-    ends: dict[Eqn, list[Var]] = field(
-        default_factory=dict
-    )  # after it nobody reads these, which have no place
+    # after it nobody reads these, which have no place
+    ends: dict[Eqn, list[Var]] = field(default_factory=dict)
 
 
 def aliases(eqns: Iterable[Eqn], new: Container[Var] = ()) -> dict[Var, Roots]:

@@ -262,9 +262,8 @@ def check(p: Program) -> None:
 Values = dict[Var, Any]  # Any: data
 
 
-def evaluate(
-    p: Program, inputs: Sequence[Any], rows: int = 0, targets: Sequence[Any] = ()
-) -> list[Any]:  # Any: data
+# Any: data
+def evaluate(p: Program, inputs: Sequence[Any], rows: int = 0, targets: Sequence[Any] = ()) -> list[Any]:
     """The outputs for these inputs, and changes of the targets: the meaning of a program, which compiled ones have."""
     values = dict(zip(p.inputs, inputs, strict=True))
     assign(p.eqns, values, vars_in((*p.outputs, *(e.reads for e in p.effects))), rows)

@@ -62,9 +62,8 @@ C = TypeVar("C")
 D = TypeVar("D")
 E = TypeVar("E")
 Z = TypeVar("Z")
-Loss: TypeAlias = (
-    ArrayOperand[tuple[()], Any, Any] | DoubleExpression | FloatExpression
-)  # Any: every dtype, device
+# Any: every dtype, device
+Loss: TypeAlias = ArrayOperand[tuple[()], Any, Any] | DoubleExpression | FloatExpression
 W = TypeVar("W", bound=Weight)
 N = TypeVar("N", bound=Numbers)
 G = TypeVar("G", bound="Numbers | LazyDelta")
@@ -135,9 +134,8 @@ def predict(
 ) -> Do[A]: ...  # Any: its Delta, which does not matter here
 @overload
 def predict(x: M, /, *, at: Data | None = None) -> Do[Values[M]]: ...
-def predict(
-    x: Any, /, *, at: Data | None = None
-) -> Do[Any]:  # Any: typed by the overloads; products of other forms give their structure
+# Any: typed by the overloads; products of other forms give their structure
+def predict(x: Any, /, *, at: Data | None = None) -> Do[Any]:
     """The data of an expression, or of a tuple or frozen dataclass of expressions; weights stay as they are.
 
     `at` are other data for some weights below it, in this run only: no weight changes, and nothing is copied, so

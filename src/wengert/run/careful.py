@@ -43,9 +43,8 @@ from wengert.run.loops import (
 from wengert.run.tapes import OwnTape
 from wengert.site import user_position
 
-Changes: TypeAlias = Mapping[
-    Callable[..., Any], Callable[..., Any] | Rules
-]  # Any: operations and rules of all types
+# Any: operations and rules of all types
+Changes: TypeAlias = Mapping[Callable[..., Any], Callable[..., Any] | Rules]
 
 
 _FUNCTIONS = [

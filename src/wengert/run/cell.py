@@ -59,9 +59,8 @@ class Templates:
     It holds the signatures: an operation that did would be in a cycle with them.
     """
 
-    def __init__(
-        self, function: Callable[..., Any], name: str, remat: bool
-    ) -> None:  # Any: structures of expressions
+    # Any: structures of expressions
+    def __init__(self, function: Callable[..., Any], name: str, remat: bool) -> None:
         self.function = function
         self.remat = remat
         self.operation = Operation(name, None, function.__module__, listed=False)
@@ -210,9 +209,8 @@ def _nesting(made: object) -> object:
     return None if isinstance(made, Expression) else object()
 
 
-def _operand(
-    x: Any, places: dict[int, int]
-) -> tuple[object, ...]:  # Any: expressions, and data of every type
+# Any: expressions, and data of every type
+def _operand(x: Any, places: dict[int, int]) -> tuple[object, ...]:
     if isinstance(x, Expression):
         place = places.get(id(x))
         return ("weight", id(x)) if place is None else ("node", place)

@@ -433,9 +433,8 @@ _ALONE: Final = _references([object()])[0]  # type: ignore[list-item] # any obje
 
 # nodes of open kinds, without which a program that nobody goes back by takes 1.1 to 1.2 of the interpreter's time
 _OPEN: Final = 3
-_AT_ONCE: Final = (
-    1  # programs of parts made in a run; one takes 5 times as long as 20,000 operations by the interpreter
-)
+# programs of parts made in a run; one takes 5 times as long as 20,000 operations by the interpreter
+_AT_ONCE: Final = 1
 
 
 class SegmentRuns:

@@ -97,9 +97,8 @@ Mixed: TypeAlias = list[Expression] | list[Trainable] | list[Weight]
 Inner: TypeAlias = (
     Structure | Callable[..., object] | tuple[Any, ...] | Several[Any] | Mapping[Any, Any] | None
 )
-Tangent: TypeAlias = (
-    Numbers | Target[Any, Any]
-)  # Any: of the type of what it belongs to, which the run checks
+# Any: of the type of what it belongs to, which the run checks
+Tangent: TypeAlias = Numbers | Target[Any, Any]
 Tangents: TypeAlias = Mapping[Any, Tangent]  # Any: by expressions of any type
 
 
@@ -360,9 +359,8 @@ def jvp(
 def jvp(
     x: Target[A, LA], wrt: Target[Any, Any] | Inner, v: object, /, *, at: Data | None = None
 ) -> Derivatives[tuple[A, A], tuple[LA, LA]]: ...
-def jvp(
-    x: Any, wrt: Any, v: object = None, /, *, at: Data | None = None
-) -> Derivatives[Any, Any]:  # Any: typed by the overloads
+# Any: typed by the overloads
+def jvp(x: Any, wrt: Any, v: object = None, /, *, at: Data | None = None) -> Derivatives[Any, Any]:
     """The value of an expression, and its derivative along v: J v, a product of its Jacobian with a vector.
 
     It is Σ_w Σ_j ∂x/∂w_j v_w,j, where w are weights, layers or literals below `x`: one, or a structure of some as of

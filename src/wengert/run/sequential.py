@@ -30,9 +30,8 @@ from wengert.graph.weights import Weight
 from wengert.lazy import told
 from wengert.run.careful import BROUGHT, Changed, Changes, Watched, brought, explain
 from wengert.run.commit import Doubts, Interrupted
-from wengert.run.compiled.cells import CellLoops
 from wengert.run.compiled.plans import WORTH, BackwardPrograms, Plans, answer
-from wengert.run.compiled.segment import Segments
+from wengert.run.compiled.segment import CellLoops, Segments
 from wengert.run.compiled.steps import steps
 from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.gradient import Wanted

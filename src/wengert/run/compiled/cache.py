@@ -18,12 +18,10 @@ from weakref import WeakSet
 from wengert.errors import ArgumentError
 from wengert.site import user_position
 
-LINE: Final = (
-    500  # bytes of a line of compiled source; 300 of code and 100 of names on CPython 3.11, and its text
-)
-_ROOM: Final = (
-    0.875  # of the limit, which is left after letting go: not every new program has to look at all others
-)
+# bytes of a line of compiled source; 300 of code and 100 of names on CPython 3.11, and its text
+LINE: Final = 500
+# of the limit, which is left after letting go: not every new program has to look at all others
+_ROOM: Final = 0.875
 _MOST_COUNTS: Final = 4096  # structures
 clock: Final = count(1).__next__
 _LOCK: Final = RLock()  # the collector may run a destructor, and that an expression, while somebody holds it

@@ -38,7 +38,6 @@ from wengert.program.derive import (
 from wengert.program.memory import aliases
 from wengert.program.program import Argument, Eqn, Program, Var, vars_in
 from wengert.run.compiled.binder import binder
-from wengert.run.compiled.cells import CellPrograms
 from wengert.run.compiled.device import DeviceProgram
 from wengert.run.compiled.lowered import (
     LoweredLoss,
@@ -52,7 +51,15 @@ from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
 from wengert.run.compiled.program import PlanProgram, not_made, simplified
-from wengert.run.compiled.segment import BackwardCase, Segment, SegmentRun, described, form_of, parts_of
+from wengert.run.compiled.segment import (
+    BackwardCase,
+    CellPrograms,
+    Segment,
+    SegmentRun,
+    described,
+    form_of,
+    parts_of,
+)
 from wengert.run.evaluation import Evaluation
 
 
@@ -152,9 +159,8 @@ class _LoweredSegment(Lowering):
                 found[slots] = Parts(parts)
         return found
 
-    def leaving(
-        self, slots: Sequence[Slot], deltas: Mapping[Slot, Any]
-    ) -> Any:  # Any: tracers, lazy and constant
+    # Any: tracers, lazy and constant
+    def leaving(self, slots: Sequence[Slot], deltas: Mapping[Slot, Any]) -> Any:
         """The delta of a leaf as one value; of parts of a cell's results it says which."""
         values = [leaving(self.builder, deltas[slot]) for slot in slots]
         parts = tuple(self.leaf[slot][1] for slot in slots)
@@ -216,9 +222,8 @@ def _resolved(nodes: Sequence[Node], values: Mapping[Expression, Value]) -> dict
     return found
 
 
-def _kind_of(
-    of: Kind, x: Any, kinds: Mapping[Expression, Any], values: Mapping[Expression, Value]
-) -> Kind:  # Any: an operand
+# Any: an operand
+def _kind_of(of: Kind, x: Any, kinds: Mapping[Expression, Any], values: Mapping[Expression, Value]) -> Kind:
     """The kind of an operand that was open: that of a value, or of a result to be."""
     if x not in kinds:
         return found_kind(of, values[x])
@@ -368,9 +373,8 @@ class _LoweredPath(LoweredLoss):
         super().__init__(path.weights)
         self.path = path
         self.sources: list[int] = []
-        self.own = (
-            True  # whether all derivatives are Wengert's: a rule of somebody else has to be asked in its turn
-        )
+        # whether all derivatives are Wengert's: a rule of somebody else has to be asked in its turn
+        self.own = True
         self._ops: dict[int, Sequence[Op]] = {}  # of each step that is a segment
         self._at = 1
         for i in range(len(path.steps) - 1, -1, -1):

@@ -49,9 +49,8 @@ __all__ = ["DeviceKernel", "DeviceProgram"]
 
 _DRAWN: Final = (HOST.dropout_mask, HOST.dropout_masks)
 _STEP: Final = 2000  # bytes of a step, about
-Call = Callable[
-    [Values, int, Mapping[Var, Value]], None
-]  # values, the number of rows, and where some results lie
+# values, the number of rows, and where some results lie
+Call = Callable[[Values, int, Mapping[Var, Value]], None]
 _NOWHERE: Final[Mapping[Var, Value]] = {}
 
 

@@ -68,9 +68,8 @@ class Plan(Item):
         self.numbers: list[int] = []
         self.names: list[tuple[str, ...]] = []  # of the states of their optimizers
         self.named: list[tuple[int, str]] = []  # weights whose steps ask for their names, and these
-        self.told: list[
-            tuple[int, tuple[str, ...]]
-        ] = []  # numbers that commits change, of a weight of each settings object
+        # numbers that commits change, of a weight of each settings object
+        self.told: list[tuple[int, tuple[str, ...]]] = []
         self.telling: list[list[int]] = []  # weights whose optimizers are told of a commit, by settings
         self.homes: list[Home] = []  # of weights that live together
         self.whole: list[Home] = []  # of those that are changed together, too
@@ -530,6 +529,5 @@ def _moved(cells: Sequence[Ref], arena: Arena) -> list[Change]:
     return found
 
 
-Changed = tuple[
-    tuple[Value, ...], Any
-]  # outputs, and what `Program.carry_out` takes; Any: each kind has its own
+# outputs, and what `Program.carry_out` takes; Any: each kind has its own
+Changed = tuple[tuple[Value, ...], Any]

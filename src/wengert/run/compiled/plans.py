@@ -38,9 +38,8 @@ if TYPE_CHECKING:
 Mode = Literal["predict", "train", "gradients", "shard"]  # a shard: the value, and the deltas of all weights
 Making = Callable[[], AbstractContextManager[object]]
 
-WORTH: Final = (
-    8  # runs after which a structure may get its plan: making one costs about as much as 20 of them
-)
+# runs after which a structure may get its plan: making one costs about as much as 20 of them
+WORTH: Final = 8
 _FREE: Final = 0.5  # seconds that the first plans may take: most models have their plan after `WORTH` runs
 _SHARE: Final = 0.02  # of the interpreter's time; looking for plans takes 0.02 to 0.03 more
 _RARE: Final = 0.01  # of the interpreter's time: a structure with less earns its plan before it is made
@@ -166,9 +165,8 @@ class Plans:
         self.native = native  # whether fused groups of its programs are compiled
         self._worth = WORTH if worth is None else worth
         self.account = Account() if account is None and worth is None else account
-        self._in_steps = (
-            in_steps  # whether plans of many small nodes are made in several runs, a step in each
-        )
+        # whether plans of many small nodes are made in several runs, a step in each
+        self._in_steps = in_steps
         self._program = program
         self._stacked = stacked
         self._structures: dict[int, Statistics] = {}

@@ -113,9 +113,8 @@ class PlanProgram:
         """This program, or a faster one that does the same and has been made meanwhile."""
         return self
 
-    def carry_out(
-        self, frame: tuple[Any, ...], changes: Any, last: Iterable[Change]
-    ) -> None:  # Any: as `take` and `run` give them
+    # Any: as `take` and `run` give them
+    def carry_out(self, frame: tuple[Any, ...], changes: Any, last: Iterable[Change]) -> None:
         """Make the changes of a run with this frame, and then the last ones."""
         carry_out([*changes, *last])
 
@@ -158,9 +157,8 @@ class TimedProgram(PlanProgram):
         effects = map(text.change, p.effects)
         if p.targets is None:
             lines.append("note(marks)")
-        look = (
-            "(marks.extend, starmap(clock, ((),)))"  # made of functions written in C, as changes have to be
-        )
+        # made of functions written in C, as changes have to be
+        look = "(marks.extend, starmap(clock, ((),)))"
         changed = ", ".join([look, *(f"{line}, {look}" for line in effects), "(note, marks)"])
         self._compile(text, [*lines, end(text, p, f"[{changed}]")])
 

@@ -1,11 +1,13 @@
-"""Segments: nodes between binds as two programs, one for their values and one for the deltas of what they read.
+"""Segments, which are nodes between binds, and cells: parts of expressions as programs, for values and for deltas.
 
 Knows: that whoever comes later may read the value of any node, so that the first program gives all of them; that only
 the run tells which nodes a delta arrives at, so that there is a backward program for each case; that deltas leave one
 by one, in the interpreter's order, to be added to what has arrived from elsewhere; how long a program may be, where a
 cell is as long as what it does and Python takes 0.3 ms and 25 KB to compile an operation, and where nodes that are
-more are cut into parts with programs of their own.
-Refuses to know: who sends and gets deltas, and weights: they are values that a segment reads.
+more are cut into parts with programs of their own; that a tree or a sequence which never comes again calls the same few
+cells all the time, so that a cell earns its programs by its calls; that what backward reads stays with a call, and
+nothing else of it.
+Refuses to know: who sends and gets deltas, which expression a call is of, and weights: they are values that are read.
 """
 
 from __future__ import annotations
@@ -17,25 +19,42 @@ from itertools import count
 from math import prod
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from weakref import ref
 
 from wengert.arrays import ARRAY_CLASS, Value, is_array
 from wengert.arrays.ownership import is_turned
+from wengert.control import without_collector
 from wengert.graph.apply import resolve
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import CELL, UNRESOLVED, Signature
 from wengert.graph.template import CellSignature, Parts, Template, template_of
 from wengert.later import later
-from wengert.run.commit import Interrupted
+from wengert.run.commit import Interrupted, fails
 from wengert.run.compiled.binder import matcher
-from wengert.run.compiled.cache import Cache, Item, RunCounts, grown
-from wengert.run.loops import Recomputed, Values, arguments_of, inside_of
+from wengert.run.compiled.cache import Cache, Item, RunCounts, clock, grown
+from wengert.run.loops import (
+    Call,
+    Ends,
+    Failure,
+    Loops,
+    Recomputed,
+    Values,
+    arguments_of,
+    backward,
+    computed_within,
+    forward,
+    inside_of,
+    passed,
+)
 
 if TYPE_CHECKING:
     from wengert.run.compiled.program import PlanProgram
 
 Form = tuple[object, ...]
 _COMPILER: Final = "wengert.run.compiled.compiler"
-_traced_segment, _traced_backward = later(_COMPILER, "traced_segment"), later(_COMPILER, "traced_backward")
+_traced_segment, _traced_backward, _traced_cell, _traced_cell_backward = (
+    later(_COMPILER, f"traced_{what}") for what in ("segment", "backward", "cell", "cell_backward")
+)
 _NUMBERS: Final = count()  # a segment is named by one where it must not be held
 _PLAIN: Final = frozenset((float, int, type(None)))  # of which the class tells all
 _MOST_BACK: Final = 16  # programs that send deltas; more cases are left to the interpreter
@@ -319,12 +338,148 @@ class Segments:
         return is_short(nodes) and (self._admits is None or self._admits(nodes))
 
 
+# -- calls of cells --------------------------------------------------------------------------------
+
+_WORTH: Final = 256  # calls that take as long as making the programs, where arrays are small
+_FEWEST: Final = 3  # nodes: a call of fewer takes as long by a program
+_MOST_WITHIN: Final = 200  # of more, making programs would stop a run for longer than one can overlook
+
+
+class CellPrograms(Programs):
+    """The programs of one template."""
+
+    def __init__(self, template: Template, program: PlanProgram) -> None:
+        super().__init__(program)
+        self.template = ref(template)  # not held: with it live the weights that the cell reads
+        self._doubt = ""  # the failure of the first call by it
+        self._single, self._results = template.single, len(template.results)
+
+    def called(self, arguments: tuple[Value, ...]) -> tuple[Value, ...] | None:
+        """Results of a call, and what it leaves for backward; None where the interpreter has to run it."""
+        for x in arguments:
+            cls: object = type(x)
+            if cls is ARRAY_CLASS and not x.flags.c_contiguous:
+                return None
+        try:
+            found = self.program.called(arguments)
+        except Exception as failure:  # the interpreter meets it once more, and says where
+            if not self.worked:
+                self._doubt = repr(failure)
+            return None
+        self.worked = True
+        return found
+
+    def tell(self, template: Template) -> None:
+        """Warn, once, if the first call failed: the interpreter has met no failure in it."""
+        if self._doubt and not self.worked:
+            self.worked = True
+            fails(described("a cell", template.nodes), self._doubt)
+
+    def value(self, outputs: tuple[Value, ...]) -> Value:
+        """The value of a call: that of its result, or a tuple of those of all results."""
+        return outputs[0] if self._single else outputs[: self._results]
+
+    def sent(self, call: CellRun, g: Value) -> list[tuple[int, Value]] | None:
+        """The deltas of operands; None as above."""
+        arrived = g.arrived if isinstance(g, Parts) else {0: g}
+        key = tuple([(i, form_of(delta)) for i, delta in arrived.items()])
+        found = self.back.get(key) or self.case(key, partial(_traced_cell_backward, call.template, arrived))
+        if found is None:
+            return None
+        given = (None, *call.arguments, *call.outputs, *arrived.values())
+        try:
+            deltas = found.program.called(found.reads(given)[2:])
+        except Exception:  # as above
+            return None
+        return [*zip(found.to, deltas, strict=True)]
+
+
+class CellRun(Call):
+    """One call by a program."""
+
+    __slots__ = ("arguments", "outputs", "programs", "template")
+
+    def __init__(
+        self,
+        template: Template,
+        programs: CellPrograms,
+        arguments: tuple[Value, ...],
+        outputs: tuple[Value, ...],
+    ) -> None:
+        self.template = template
+        self.programs = programs
+        self.arguments = arguments
+        self.outputs = outputs
+
+    def sent(self, g: Value) -> list[tuple[int, Value]] | None:
+        return self.programs.sent(self, g)
+
+    def opened(self) -> tuple[Template, Values]:
+        return self.template, computed_within(self.template, self.arguments)
+
+
+class CellLoops(Loops):
+    """The usual loops, with programs for the cells that are called often.
+
+    A cell gets its programs after `worth` calls.
+    """
+
+    def __init__(self, worth: int = _WORTH, goes_back: bool = True) -> None:
+        self.inside = self
+        self.goes_back = goes_back
+        self._calls = RunCounts(worth)  # by the identity of the template
+        self._made: Cache[int, CellPrograms] = Cache()
+        self._passing = CellLoops(worth, False) if goes_back else self
+
+    @property
+    def passing(self) -> Loops:
+        return self._passing
+
+    def forward(
+        self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
+    ) -> int:
+        if ends is None:
+            return forward(nodes, values, failed, self)
+        return passed(nodes, values, failed, ends, self._passing)
+
+    def backward(self, nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:
+        backward(nodes, values, deltas, failures, self)
+
+    def called(self, template: Template, arguments: tuple[Value, ...]) -> tuple[Value, Call | None] | None:
+        if len(template.nodes) < _FEWEST:
+            return None
+        key = id(template)
+        made = next(iter(self._made.of(key)), None)
+        if made is None or made.template() is not template:
+            if not self._calls.earned(key) or operations(template.nodes) > _MOST_WITHIN:
+                return None
+            with without_collector():
+                made = _traced_cell(template, self.goes_back)
+            if made is None:
+                return None
+            self._made.keep(key, made)
+        made.used = clock()
+        outputs = made.called(arguments)
+        if outputs is None:
+            return None
+        run = CellRun(template, made, arguments, outputs) if self.goes_back else None
+        return made.value(outputs), run
+
+    def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
+        if self.goes_back:
+            done = forward(template.nodes, values, failed, self)
+        else:
+            done = passed(template.nodes, values, failed, template.ends, self)
+        for made in self._made.of(id(template)) if done == len(template.nodes) else ():
+            made.tell(template)
+        return done
+
+
 # -- lengths ----------------------------------------------------------------------------------------
 
 MOST: Final = 20_000  # operations
-_LIGHT: Final = (
-    8_192  # elements of a node's operands and result: 32 KB, which an addition goes through in 5 us
-)
+# elements of a node's operands and result: 32 KB, which an addition goes through in 5 us
+_LIGHT: Final = 8_192
 _PART: Final = 5_000  # of them in a part of what is longer: making the program of one takes 0.5 s
 
 

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from wengert.run.compiled.program import PlanProgram
 
 _WORTH: Final = 8  # steps after which one may get its program, as a structure its plan after as many runs
-_LEAST: Final = (
-    1 << 14
-)  # elements: a program of Adam takes 0.8 of the interpreter's time for as many, 1.1 for a quarter
+# elements: a program of Adam takes 0.8 of the interpreter's time for as many, 1.1 for a quarter
+_LEAST: Final = 1 << 14
 _FEW: Final = 8  # equations: fewer are computed as they are in the same time
 _traced_step = later("wengert.run.compiled.compiler", "traced_step")
 _fusing = later("wengert.run.compiled.native", "FusingProgram")

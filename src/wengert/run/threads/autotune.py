@@ -237,16 +237,14 @@ class AutotunedProgram(PlanProgram):
         """All programs of this one."""
         return [*self._ways, *([] if self._timed is None else [self._timed])]
 
-    def run(
-        self, inputs: Sequence[Value], frame: tuple[Any, ...]
-    ) -> Any:  # Any: as in `take`; and `PlanProgram.run`
+    # Any: as in `take`; and `PlanProgram.run`
+    def run(self, inputs: Sequence[Value], frame: tuple[Any, ...]) -> Any:
         """As `PlanProgram`, by the program of this run."""
         way, own, _ = frame
         return way.run(inputs, own)
 
-    def carry_out(
-        self, frame: tuple[Any, ...], changes: Any, last: Iterable[Change]
-    ) -> None:  # Any: as in `take`; the way's own
+    # Any: as in `take`; the way's own
+    def carry_out(self, frame: tuple[Any, ...], changes: Any, last: Iterable[Change]) -> None:
         """As `PlanProgram`."""
         way, own, _ = frame
         way.carry_out(own, changes, last)
