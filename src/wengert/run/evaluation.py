@@ -119,10 +119,6 @@ class Evaluation(Tapes):
             for watcher in watchers_of(x for x in self.values if isinstance(x, Weight)):
                 watcher.failed(failure)
 
-    def alone(self, nodes: Sequence[Node]) -> Sequence[Node]:
-        """The nodes in their order, if all run one by one and nothing waits; none otherwise."""
-        return ()
-
     def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
         """The value of `root`; everything below it that has no value yet gets one: `nodes`, if known."""
         if root not in self.values and root not in self.failed:

@@ -14,12 +14,13 @@ from contextlib import nullcontext
 from typing import Any, Final
 
 from wengert.arrays import Value, all_quiet, one_like
-from wengert.arrays.places import argsort, ascending, equal, flags, glance, places, span
+from wengert.arrays.places import Places, argsort, ascending, equal, flags, glance, places, span
 from wengert.arrays.rows import stacked
 from wengert.control import Run
 from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, Signature
+from wengert.graph.order import below
 from wengert.ops.joining import STACK
 from wengert.run.batching.execution import BatchRun, BoundSchedule, Kernels
 from wengert.run.batching.grouping import grouped
@@ -51,6 +52,7 @@ from wengert.run.tapes import handed_over
 
 _NODE: Final = 105  # bytes of a schedule for each node, and for each launch; measured
 _LAUNCH: Final = 1300
+_ALIKE: Final = 8  # structures that a glance does not tell apart
 _MOST_READERS: Final = 4  # operations, one after the other, on a stack of examples
 _WITHOUT: Final = ("gradients", "shard")  # questions whose answers no schedule that is kept gives
 _ROWS = (RowSource.OPERATION, RowSource.CELL, RowSource.RAGGED)
@@ -73,11 +75,12 @@ class ScheduleCache(Plans):
         self._loops = loops  # which commit
         self.source = Kernels() if source is None else source
         self._lanes = lanes  # makes those of a structure; None: one thread
-        self._schedules: Cache[_Structure, _Cached] = Cache()
+        self._schedules: Cache[int, _Cached] = Cache(_ALIKE)
         self.latest = 0  # the greatest serial of what has been recorded
 
     def record(self, roots: Sequence[Node], known: KnownValues | None, before: int) -> Region:
         """The nodes below `roots` that have no value yet; `before` is what `latest` was when the run began."""
+        begun = self.source.clock()
         latest = max([node.serial for node in roots], default=0)
         self.latest = max(latest, self.latest)
         region = region_of_examples(roots[0]) if known is None and len(roots) == 1 else None
@@ -85,13 +88,22 @@ class ScheduleCache(Plans):
             region = region_of(roots, known, 0 if len(roots) == 1 and latest <= before else before)
             number_as_read(region)
         region.extend(roots)
+        self.report.bookkeeping += self.source.clock() - begun
         return region
 
     def bound(self, region: Region, kept: Iterable[Expression], back: bool = True) -> BoundSchedule | None:
         """The schedule of a region; None where nothing would run together. `kept` are asked for by themselves.
 
-        One without a way `back` uses rows again: in the end only the `kept` have values.
+        One without a way `back` uses rows again: in the end only the `kept` have values. It is looked for once.
         """
+        if region.bound is None:
+            begun = self.source.clock()
+            region.bound = (self._bound(region, kept, back),)
+            self.report.bookkeeping += self.source.clock() - begun
+        found: BoundSchedule | None = region.bound[0]
+        return found
+
+    def _bound(self, region: Region, kept: Iterable[Expression], back: bool) -> BoundSchedule | None:
         open_ = any(g.signature is not None and is_open(g.signature) for g in region.groups)
         if open_ or not any(len(g.members) > 1 for g in region.groups if g.form.source in _ROWS):
             self._ran_alone(region)
@@ -100,15 +112,7 @@ class ScheduleCache(Plans):
         roots = [code >> BITS for code in codes]
         rewrite(region, roots, back)
         own = None if back else (*codes,)
-        key = _Structure(region, own)
-        cached = next(iter(self._schedules.of(key)), None)
-        if cached is not None:
-            self._schedules.use(key, cached)
-        else:
-            launches = grouped(region)
-            made = None if launches is None else scheduled(region, launches, own)
-            cached = _Cached(made, region.size)
-            self._schedules.keep(key, cached)
+        cached = self._cached(region, own)
         if cached.schedule is None:
             site = region.groups[-1].site
             self.report.alone("a chain", "less than two of its nodes are on a level", site, region.size)
@@ -117,6 +121,24 @@ class ScheduleCache(Plans):
         if cached.lanes is None and self._lanes is not None:
             cached.lanes = self._lanes()
         return BoundSchedule(region, cached.schedule, self.report, cached.lanes, self.source)
+
+    def _cached(self, region: Region, own: Sequence[int] | None) -> _Cached:
+        """The schedule of a structure: the one that was made, or a new one.
+
+        A batch that has not been there before is told by a glance; bytes of all of it take 0.3 ms of 64 sentences.
+        """
+        plain = (own, *[(g.form, g.counts is None) for g in region.groups])
+        arrays = [x for g in region.groups for x in (g.members, g.refs, g.counts) if x is not None]
+        key = hash((plain, *map(glance, arrays)))
+        for found in self._schedules.of(key):
+            if found.plain == plain and all(map(equal, found.arrays, arrays)):
+                self._schedules.use(key, found)
+                return found
+        launches = grouped(region)
+        made = None if launches is None else scheduled(region, launches, own)
+        new = _Cached(plain, arrays, made, region.size)
+        self._schedules.keep(key, new)
+        return new
 
     def _ran_alone(self, region: Region) -> None:
         """Report a region of which nothing runs together: one launch a node."""
@@ -162,10 +184,13 @@ class ScheduleCache(Plans):
         making: Making = nullcontext,
     ) -> Bound | None:
         """The plan of a structure of which nothing runs together, as that of one chain; others have schedules."""
-        if mode in _WITHOUT or targets:
+        if mode in _WITHOUT or targets or not isinstance(nodes, Region) or nodes.binds():
             return None
-        alone = evaluation.alone(nodes)
-        return super().answer(evaluation, alone, mode) if alone else None
+        if self.bound(nodes, nodes, evaluation.goes_back) is not None:
+            return None
+        alone, weights = below(nodes[0], evaluation.values)
+        evaluation.read(weights)
+        return super().answer(evaluation, alone, mode)
 
     def keeps(self, root: Expression, mode: Mode, targets: Sequence[Expression]) -> bool:
         """False: of values beside a loss nothing is kept."""
@@ -264,43 +289,19 @@ def _alike(cells: tuple[Node, ...]) -> GroupForm | None:
 
 
 class _Cached(Item):
-    """The schedule of a structure; None where nothing would run together."""
+    """The schedule of a structure, None where nothing would run together; and all that it was made of."""
 
-    __slots__ = ("_bytes", "lanes", "schedule")
-
-    def __init__(self, schedule: Schedule | None, nodes: int) -> None:
-        super().__init__()
+    def __init__(
+        self, plain: tuple[object, ...], arrays: Sequence[Places], schedule: Schedule | None, nodes: int
+    ) -> None:
+        self.plain = plain
+        self.arrays = arrays
         self.schedule = schedule
         self.lanes: Lanes | None = None
         self._bytes = _NODE * nodes + (_LAUNCH * len(schedule.launches) if schedule is not None else 0)
 
     def size(self) -> int:
         return self._bytes
-
-
-class _Structure:
-    """Everything that a schedule is made of: equal where it is the same exactly, with a hash of a part of it.
-
-    A batch that has not been there before is told apart by a glance; bytes of all of it take 0.3 ms of 64 sentences.
-    """
-
-    __slots__ = ("arrays", "hash", "plain")
-
-    def __init__(self, region: Region, own: object) -> None:
-        self.plain = (own, *[(g.form, g.counts is None) for g in region.groups])
-        several = [
-            (g.members, g.refs) if g.counts is None else (g.members, g.refs, g.counts) for g in region.groups
-        ]
-        self.arrays = [x for arrays in several for x in arrays]
-        self.hash = hash((self.plain, *map(glance, self.arrays)))
-
-    def __hash__(self) -> int:
-        return self.hash
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Structure) or self.plain != other.plain:
-            return False
-        return all(map(equal, self.arrays, other.arrays))
 
 
 # -- an expression that runs again ------------------------------------------------------------------

@@ -24,7 +24,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.order import below_all
 from wengert.graph.template import PART
 from wengert.run.batching.cache import ScheduleCache
-from wengert.run.batching.execution import BatchRun, BoundSchedule
+from wengert.run.batching.execution import BatchRun
 from wengert.run.batching.lanes import Lanes
 from wengert.run.batching.region import Region
 from wengert.run.batching.report import Report
@@ -166,9 +166,6 @@ class Batching(Evaluation):
         self.timeline: list[BatchRun | Node] = []
         self.order = Order(self.timeline)
         self.known = Known(self.values)
-        self.latest: tuple[Region, BoundSchedule | None] | None = (
-            None  # region, and its schedule if it has one
-        )
         self.scheduler = Scheduler(self, waves)
 
     def __exit__(self, *failure: object) -> None:
@@ -246,13 +243,8 @@ class Batching(Evaluation):
 
     def recorded(self, roots: Sequence[Expression]) -> Region:
         """The nodes below roots that have no value yet."""
-        clock = self.schedules.source.clock
-        begun = clock()
         nodes = [x for x in roots if isinstance(x, Node)]
-        known = self.known if self.values or self.timeline else None
-        found = self.schedules.record(nodes, known, self.before)
-        self.schedules.report.bookkeeping += clock() - begun
-        return found
+        return self.schedules.record(nodes, self.known if self.values or self.timeline else None, self.before)
 
     def binds_in(self, nodes: Region) -> list[Node]:
         """The nodes whose values come from a `Do` that has not run."""
@@ -299,7 +291,7 @@ class Batching(Evaluation):
 
     def _runs(self, nodes: Region, check: Callable[[], object], back: bool = True) -> bool:
         """Run the nodes as one region; False where they have to run one by one."""
-        bound = self._schedule(nodes, back)
+        bound = self.schedules.bound(nodes, [*nodes, *self.wanted], back)
         if bound is None:
             return False
         self.read(bound.weights())
@@ -318,24 +310,6 @@ class Batching(Evaluation):
         self.timeline.append(batch)
         self.known.add(batch)
         return True
-
-    def _schedule(self, nodes: Region, back: bool) -> BoundSchedule | None:
-        """The schedule of recorded nodes; None where nothing of them runs together."""
-        if self.latest is None or self.latest[0] is not nodes:
-            clock = self.schedules.source.clock
-            begun = clock()
-            self.latest = nodes, self.schedules.bound(nodes, [*nodes, *self.wanted], back)
-            self.schedules.report.bookkeeping += clock() - begun
-        return self.latest[1]
-
-    def alone(self, nodes: Sequence[Node]) -> list[Node]:
-        if (
-            not isinstance(nodes, Region)
-            or nodes.binds()
-            or self._schedule(nodes, self.goes_back) is not None
-        ):
-            return []
-        return self._below(nodes)
 
     # -- backward -----------------------------------------------------------------------------------
 

@@ -244,6 +244,7 @@ class Region(list[Node]):
     numbers: Places | None = None  # of nodes by serial, where nodes have other numbers than serials say
     # whose nodes follow those that were met; none, where their parts are no longer in one group each
     subgraphs: Sequence[Subgraph] = ()
+    bound: tuple[Any] | None = None  # Any: its `BoundSchedule` or None, once that has been looked for
 
     @property
     def size(self) -> int:

@@ -30,11 +30,8 @@ _LOCK: Final = RLock()  # the collector may run a destructor, and that an expres
 class Item:
     """Something that is kept: when it was used last, and whether it has been let go of."""
 
-    __slots__ = ("gone", "used")
-
-    def __init__(self) -> None:
-        self.gone = False
-        self.used = clock()
+    gone = False
+    used = 0  # never, before a cache keeps it
 
     def size(self) -> int:
         """Its bytes now."""
@@ -80,6 +77,7 @@ class Cache(Generic[K, I]):
 
     def keep(self, key: K, item: I) -> None:
         """Add an item; beyond the limit the least recently used ones of all caches go."""
+        item.used = clock()
         with _LOCK:
             alike = (item, *self._items.get(key, ()))
             self._items[key] = alike[: self._alike]

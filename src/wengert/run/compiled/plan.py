@@ -54,7 +54,6 @@ class Plan(Item):
         of: str = "a structure",
         steps: bool = True,
     ) -> None:
-        super().__init__()
         self._of = of
         self._stepping = steps  # whether its deltas are for optimizers
         self.step = programs_of_steps(program is FusingProgram).stepped  # where it does not make those itself

@@ -438,7 +438,6 @@ class BackwardProgram(Item):
     """The program of one path: what is left of a training is a plan whose literals are the values on the way."""
 
     def __init__(self, plan: Plan, sources: Sequence[int], settings: Sequence[object]) -> None:
-        super().__init__()
         self.plan = plan
         self.pick: Callable[[Sequence[Value]], tuple[Value, ...]] = itemgetter(0, 0, *sources)
         self.settings = settings  # they have to live as long as their ids count

@@ -64,7 +64,6 @@ class Programs(Item):
     """A program for the values of something, and one for the deltas of what it reads in each case of what arrives."""
 
     def __init__(self, program: PlanProgram) -> None:
-        super().__init__()
         self.program = program
         self.worked = False  # in some run
         self.back: dict[object, BackwardCase | None] = {}  # None: the interpreter's business

@@ -47,7 +47,6 @@ class StepProgram(Item):
     """One step: of data, a delta, numbers of settings, states and what was told a step and the next states."""
 
     def __init__(self, program: PlanProgram, delta: Aval, numbers: Sequence[str], settings: object) -> None:
-        super().__init__()
         self.program = program
         self.delta = delta  # a lazy one is known once it has been carried out
         self.numbers = numbers
