@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from wengert.arrays import all_quiet
 from wengert.arrays.abstract import Aval, RowCount
 from wengert.plugins import SGD
 from wengert.program.program import Eqn, Program, Var, check, evaluate
-from wengert.run.batching.kernel import BatchedKernel, Lowered
+from wengert.run.batching.kernel import BatchedKernel, Lowered, batched
 
 F32 = np.dtype(np.float32)
 SETTINGS = SGD(learning_rate=0.1)
@@ -179,12 +179,12 @@ def lowered(name: str) -> tuple[Lowered, Any]:
     function, operands = CELLS[name]
     call = wg.cell(function)(*[wg.lift(ROW)] * operands)
     shared = tuple(i >= operands for i in range(len(call.signature.kinds)))
-    return Lowered(call.signature, shared), call
+    return Lowered(batched(call.signature, shared, cast(int, RowCount()))), call
 
 
 def page(name: str) -> str:
     found, _ = lowered(name)
-    arriving, eqns, _ = found.backward((True,))
+    arriving, eqns, *_ = found.backward((True,))
     forward = Program(found.inputs, found.eqns, found.results)
     backward = Program([*found.inputs, *(e.result for e in found.eqns), *arriving], eqns, [])
     check(forward)
@@ -211,7 +211,7 @@ def test_a_kernel_is_what_its_program_means(name: str, rows: int) -> None:
     _, call = lowered(name)
     operands = CELLS[name][1]
     shared = tuple(i >= operands for i in range(len(call.signature.kinds)))
-    kernel, found = BatchedKernel(call.signature, shared), Lowered(call.signature, shared)
+    kernel, (found, _) = BatchedKernel(call.signature, shared), lowered(name)
     chance = np.random.default_rng(rows)
     given = [
         chance.standard_normal((rows, *k.shape) if not one else k.shape).astype(np.float32)
@@ -223,7 +223,7 @@ def test_a_kernel_is_what_its_program_means(name: str, rows: int) -> None:
         np.testing.assert_array_equal(result, wanted[0])
         assert kept is not None
         g = chance.standard_normal(result.shape).astype(np.float32)
-        arriving, eqns, deltas = found.backward((True,))
+        arriving, eqns, deltas, _ = found.backward((True,))
         every = Program(
             [*found.inputs, *arriving], [*found.eqns, *eqns], [x for x in deltas if isinstance(x, Var)]
         )

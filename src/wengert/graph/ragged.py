@@ -74,6 +74,11 @@ class BatchRows:
     values: list[Any]  # Any: what parameters stand for, in their order
     segments: list[RowSegments] = field(default_factory=list)
 
+    @property
+    def totals(self) -> tuple[int, ...]:
+        """The rows of each axis, of all examples."""
+        return tuple([segments.total for segments in self.segments])
+
 
 class Examples:
     """One graph in the making; a `batch` says which of its axes have the same counts."""

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import operator
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from operator import attrgetter, itemgetter
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from wengert.arrays import FLOAT64, Value
-from wengert.arrays.abstract import Aval, RowCount, sizes_for
+from wengert.arrays.abstract import Aval, RowCount, RowTotals, sizes_for
 from wengert.arrays.rows import new_table
 from wengert.errors import DeviceError, ShapeError
 from wengert.graph.apply import apply
@@ -27,7 +27,7 @@ from wengert.graph.kinds import CLASSES, NUMBER, Column, Kind, Role, device_amon
 from wengert.graph.node import Expression, Node, new_node, next_serial
 from wengert.graph.operand import lift_any
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature
-from wengert.graph.order import below
+from wengert.graph.order import below_all
 from wengert.graph.template import PARAMETER, PART, CellSignature
 from wengert.lazy import LazyDelta, Product, Term
 from wengert.ops.batching import repeated
@@ -36,8 +36,7 @@ from wengert.program.derive import LoweredGraph, aval_of_kind, parts_of_term
 from wengert.program.emit import Kernel
 from wengert.program.memory import Allocation, can_be_placed
 from wengert.program.program import Argument, Eqn, Var, at_rows, mapped, vars_in
-from wengert.program.simplify import Pieces, assembled, for_any_rows
-from wengert.run.batching.region import result_kinds
+from wengert.program.simplify import Pieces, assembled, for_any_rows, needed
 from wengert.run.compiled.device import DeviceKernel
 from wengert.run.loops import total
 
@@ -53,13 +52,12 @@ class NoBatchingRule(Exception):
     """The reason why there is no graph for many rows."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class BatchedGraph:
-    """`nodes` lead from `parameters`, one an operand, to `results`, all of which have the axis of rows."""
+    """The `nodes` that lead from `parameters`, one an operand, to `results`, all of which have an axis of rows."""
 
-    parameters: tuple[Node, ...]
-    nodes: list[Node]
-    results: tuple[Expression, ...]
+    def __init__(self, parameters: Sequence[Node], results: Sequence[Expression]) -> None:
+        self.parameters, self.results = parameters, results
+        self.nodes = sorted(below_all(results, {*parameters})[0], key=_serial)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,15 +89,11 @@ def batched(signature: Signature, shared: Sequence[bool], rows: int) -> BatchedG
     given = [RowValue(x, not one) for x, one in zip(parameters, shared, strict=True)]
     made = _called(signature, given, rows, written)
     results = tuple(x.over(rows) for x in (made if isinstance(made, tuple) else (made,)))
-    met: dict[Expression, None] = dict.fromkeys(parameters)
-    for x in results:
-        met |= dict.fromkeys(below(x, met)[0])
-    nodes = [x for x in met if isinstance(x, Node)][len(parameters) :]
-    nodes.sort(key=_serial)
-    for x in nodes:  # written on the line of what it stands for, in a cell
+    graph = BatchedGraph(parameters, results)
+    for x in graph.nodes:  # written on the line of what it stands for, in a cell
         at = bisect_left(written, x.serial, key=itemgetter(0))
         x.code, x.offset = (written[at][1].code, written[at][1].offset) if at < len(written) else ("", 0)
-    return BatchedGraph(parameters, nodes, results)
+    return graph
 
 
 def _of_rows(of: Kind, number: Any, device: Any, rows: int) -> Kind:  # Any: what numbers take on
@@ -193,15 +187,14 @@ class SumOfTerms:
 Delta = SumOfTerms | Argument  # or a variable, a constant, or None
 
 
-def _vars_of(delta: Delta) -> list[Var]:
+def vars_of(delta: Delta) -> list[Var]:
     return delta.vars() if isinstance(delta, SumOfTerms) else [*vars_in(delta)]
 
 
 class Lowered:
-    """The equations of a signature on rows: forward once, backward for each set of deltas that arrive."""
+    """A graph on rows as equations: forward once, backward for each set of deltas that arrive."""
 
-    def __init__(self, signature: Signature, shared: Sequence[bool]) -> None:
-        graph = batched(signature, shared, cast(int, RowCount()))  # sizes are symbols: no rule looks at one
+    def __init__(self, graph: BatchedGraph) -> None:
         self.device = device_among(x.kind for x in (*graph.parameters, *graph.nodes))
         if self.device is None:
             raise NoProgram("its arrays are on several devices")
@@ -209,16 +202,39 @@ class Lowered:
         self._graph = low = LoweredGraph(graph.nodes, graph.parameters, graph.results, far)
         self._avals = [aval_of_kind(x.kind) for x in graph.results]
         self.inputs, self.results, self.eqns = low.inputs, low.results, for_any_rows(low.eqns)
-        if not all(isinstance(x, Var) and x.shape for x in self.results):
-            raise NoProgram("a result is no array of rows")
+        self.made = {*low.inputs, *(e.result for e in self.eqns)}
+        # of each result whether a delta arrives, as a rule
+        self.trains = tuple([x.kind.trainable and x.kind.column is not Column.MASK for x in graph.results])
 
-    def backward(self, pattern: tuple[bool, ...]) -> tuple[list[Var], list[Eqn], list[Delta]]:
-        """The deltas that arrive at results, where the pattern has them; the equations, and the deltas of operands."""
+    def backward(self, pattern: Sequence[bool]) -> Backward:
+        """The way back for deltas that arrive at results where the pattern has them."""
         avals = {i: self._avals[i] for i, given in enumerate(pattern) if given}
         arriving, builder, deltas = self._graph.backward(avals)
         sent = [*map(_as_delta, deltas)]
-        read = tuple(x for delta in sent for x in _vars_of(delta))
-        return arriving, for_any_rows(assembled(builder.eqns, read)), sent
+        read = tuple(x for delta in sent for x in vars_of(delta))
+        eqns = needed(for_any_rows(assembled(builder.eqns, read)), read)
+        kept = dict.fromkeys(x for x in (*(x for e in eqns for x in e.reads), *read) if x in self.made)
+        return Backward(arriving, eqns, sent, [*kept])
+
+
+class Backward(NamedTuple):
+    """The deltas that arrive, the equations, the deltas of operands, and what these read of forward, in this order."""
+
+    arriving: list[Var]
+    eqns: list[Eqn]
+    deltas: list[Delta]
+    kept: list[Var]
+
+
+def delta_of(x: Delta, found: Mapping[Var, Value], rows: RowTotals) -> Any:  # Any: a delta
+    """A delta of the values that were found."""
+
+    def given(y: Argument) -> Any:  # Any: data
+        return at_rows(mapped(lambda part: found[part] if isinstance(part, Var) else part, y), rows)
+
+    if not isinstance(x, SumOfTerms):
+        return given(x)
+    return LazyDelta([cls(*given(parts)) for cls, parts in x.terms], 1.0, given(x.rest))
 
 
 def _as_delta(delta: Any) -> Delta:  # Any: a tracer, a constant, a lazy delta or None
@@ -285,24 +301,24 @@ class BatchedKernel:
 
     def _begin(self, make: Callable[..., AnyKernel]) -> None:
         signature, shared = self.signature, self.shared
-        self._lowered = lowered = Lowered(signature, shared)
+        # sizes are symbols: no rule looks at one
+        self._lowered = lowered = Lowered(batched(signature, shared, cast(int, RowCount())))
+        if not all(isinstance(x, Var) and x.shape for x in lowered.results):
+            raise NoProgram("a result is no array of rows")
         self.device = lowered.device
         if self.device != "cpu":
             make = partial(DeviceKernel, self.device)
-        pattern = tuple(k.trainable and k.column is not Column.MASK for k in result_kinds(signature))
-        self.make = make
-        arriving, eqns, deltas = lowered.backward(pattern)
-        self.made = {*lowered.inputs, *(e.result for e in lowered.eqns)}
-        read = [*(x for e in eqns for x in e.reads), *(x for delta in deltas for x in _vars_of(delta))]
-        self.kept = [x for x in dict.fromkeys(read) if x in self.made]  # what backward reads, in this order
-        sides = dict.fromkeys(x for pair in _products(deltas) for x in pair)
+        self.make, self.made = make, lowered.made
+        back = lowered.backward(lowered.trains)
+        self.kept = back.kept
+        sides = dict.fromkeys(x for pair in _products(back.deltas) for x in pair)
         placed = self.kept if self.device == "cpu" else [x for x in self.kept if x in sides]
         keys: dict[Var, object] = {x: ("kept", i) for i, x in enumerate(placed)}
         self.train = make(lowered.inputs, lowered.eqns, lowered.results, self.kept, keys)
         brought = [x for x in sides if x in self.made and x not in self.train.place]
         # keys of their own, as what such a value is a view of may have its key in `train`
         self._apart = {x: Allocation(x.shape, x.dtype, ("side", i)) for i, x in enumerate(brought)}
-        self._backward = {pattern: BackwardKernel(self, arriving, eqns, deltas)}
+        self._backward = {lowered.trains: BackwardKernel(self, back)}
         self.forms = [(x.shape, x.dtype) for x in lowered.results]
         self._numbers = [  # given as doubles, which take on the dtype of what they meet
             (i, x.dtype)
@@ -356,8 +372,7 @@ class BatchedKernel:
         pattern = tuple(x is not None for x in deltas)
         kernel = self._backward.get(pattern)
         if kernel is None:
-            kernel = BackwardKernel(self, *self._lowered.backward(pattern))
-            self._backward[pattern] = kernel
+            kernel = self._backward[pattern] = BackwardKernel(self, self._lowered.backward(pattern))
         arrived = [x for x in deltas if x is not None]
         sent = kernel.run(rows, kept.workspace, kept.start, kept.values, arrived)
         if kept.own and kernel.joined:
@@ -411,34 +426,27 @@ def _by_rows(left: Argument, right: Argument) -> bool:
 class BackwardKernel:
     """From the deltas that arrive at some of the results to those of the operands."""
 
-    def __init__(
-        self,
-        forward: BatchedKernel,
-        arriving: Sequence[Var],
-        eqns: Sequence[Eqn],
-        deltas: Sequence[Delta],
-    ) -> None:
+    def __init__(self, forward: BatchedKernel, back: Backward) -> None:
         self._given, self._far = forward.made, forward.device != "cpu"  # `forward` holds on to this
-        self._eqns = list(eqns)
-        self._made = {e.result: e for e in eqns}
+        self._eqns = [*back.eqns]
+        self._made = {e.result: e for e in back.eqns}
         self._keys: dict[Var, object] = {}
-        known = {*forward.kept}
-        if any(x in forward.made and x not in known for e in eqns for x in e.reads):
+        if not {*back.kept} <= {*forward.kept}:
             raise NoProgram("backward needs what forward does not keep")
         sides: list[tuple[int, Var, Var]] = []
         self._deltas = [
             self._lasting(self._without_products(i, x, sides) if isinstance(x, SumOfTerms) else x, one)
-            for i, (x, one) in enumerate(zip(deltas, forward.shared, strict=True))
+            for i, (x, one) in enumerate(zip(back.deltas, forward.shared, strict=True))
         ]
         for e in self._eqns:
             if not e.pure:  # it may have kept what it was given
                 self._outlives(e.reads)
-        wanted = [x for delta in self._deltas for x in _vars_of(delta)]
+        wanted = [x for delta in self._deltas for x in vars_of(delta)]
         self._wanted = [*dict.fromkeys([*wanted, *(x for _, *pair in sides for x in pair)])]
         at = {x: i for i, x in enumerate(self._wanted)}
         # of operands: the number of a value, None, or what is made of values
         self._made_of = [at[x] if isinstance(x, Var) else x for x in self._deltas]
-        self.kernel = forward.make([*forward.kept, *arriving], self._eqns, (), self._wanted, self._keys)
+        self.kernel = forward.make([*forward.kept, *back.arriving], self._eqns, (), self._wanted, self._keys)
         place, buffers = self.kernel.place, self.kernel.buffers
         keys = {x: buffers[place[x]].key if x in place else forward.key(x) for _, *xs in sides for x in xs}
         self.joined = [(i, keys[a], keys[b]) for i, a, b in sides]
@@ -450,19 +458,8 @@ class BackwardKernel:
         values = self.kernel.run(rows, *kept, *arrived, *workspace.frame(self.kernel, start, rows))
         for operand, left, right in self.joined:
             workspace.note(operand, left, right, start, rows)
-        return [values[x] if type(x) is int else self._sent(x, values, rows) for x in self._made_of]
-
-    def _sent(self, x: Delta, values: tuple[Value, ...], rows: int) -> Any:  # Any: a delta
-        if x is None:
-            return None
         found = dict(zip(self._wanted, values, strict=True))
-
-        def given(y: Argument) -> Any:  # Any: data
-            return at_rows(mapped(lambda part: found[part] if isinstance(part, Var) else part, y), rows)
-
-        if not isinstance(x, SumOfTerms):
-            return given(x)
-        return LazyDelta([cls(*given(parts)) for cls, parts in x.terms], 1.0, given(x.rest))
+        return [values[x] if type(x) is int else x and delta_of(x, found, rows) for x in self._made_of]
 
     # -- what outlives a launch -------------------------------------------------------------------------
 

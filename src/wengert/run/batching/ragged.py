@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from operator import attrgetter
 from typing import Any, Final, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -26,7 +25,6 @@ from wengert.arrays.segments import join_segments, split_segments
 from wengert.errors import WengertError
 from wengert.graph.kinds import Column, Kind, Role, Shape
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature, exactly
-from wengert.graph.order import below_all
 from wengert.graph.ragged import (
     SHARED,
     WEIGHTS,
@@ -39,11 +37,10 @@ from wengert.graph.ragged import (
 )
 from wengert.graph.template import CellSignature, Template
 from wengert.lazy import dense
-from wengert.program.build import NoProgram, bare
-from wengert.program.derive import LoweredGraph, aval_of_kind, leaving
+from wengert.program.build import NoProgram
 from wengert.program.emit import Kernel
-from wengert.program.program import Argument, Var
-from wengert.program.simplify import assembled, for_any_rows, needed
+from wengert.program.program import Var
+from wengert.run.batching.kernel import Backward, BatchedGraph, Delta, Lowered, delta_of, vars_of
 
 _FEW_BYTES: Final = 4096  # of literals that are compared by what is in them
 _MOST: Final = 16  # programs of a family
@@ -184,37 +181,24 @@ class JoinedProgram:
     def __init__(self, signature: CellSignature, rows: tuple[int, ...], batch: BatchRows) -> None:
         self._examples, self.operands, made = joined_graph(signature, rows, batch)
         self.results = [along for _, along in made]
-        results = [x for x, _ in made]
-        parameters = self._examples.parameters
-        nodes, _ = below_all(results, dict.fromkeys(parameters))
-        nodes.sort(key=attrgetter("serial"))
-        self._graph = graph = LoweredGraph(nodes, parameters, results)
-        self._avals = [aval_of_kind(x.kind) for x in results]
-        self._eqns = for_any_rows(graph.eqns)
-        trains = tuple([x.kind.trainable and x.kind.column is not Column.MASK for x in results])
-        self._kept: list[Var] | None = None
-        self._backward = {trains: self._derived(trains)}
-        self._train = Kernel(graph.inputs, self._eqns, (), [*graph.results, *(self._kept or ())], {})
+        low = Lowered(BatchedGraph(self._examples.parameters, [x for x, _ in made]))
+        self._lowered = low
+        back = low.backward(low.trains)
+        self._kept = back.kept
+        self._backward = {low.trains: self._back(back)}
+        self._train = Kernel(low.inputs, low.eqns, (), [*low.results, *self._kept], {})
 
     @cached_property
     def _predict(self) -> Kernel:
-        return Kernel(self._graph.inputs, self._eqns, (), self._graph.results, {})
+        return Kernel(self._lowered.inputs, self._lowered.eqns, (), self._lowered.results, {})
 
-    def _derived(self, pattern: Sequence[bool]) -> tuple[Kernel, Sequence[Argument], list[Var]]:
+    def _back(self, back: Backward) -> tuple[Kernel, Sequence[Delta], list[Var]]:
         """The function of what is kept and of deltas of some results; what it sends to operands, made of its values."""
-        arriving, builder, deltas = self._graph.backward(
-            {i: self._avals[i] for i, given in enumerate(pattern) if given}
-        )
-        sent = tuple([bare(leaving(builder, x)) for x in deltas[: len(self.operands)]])
-        wanted = [*dict.fromkeys(x for x in sent if isinstance(x, Var))]
-        eqns = needed(for_any_rows(assembled(builder.eqns, sent)), tuple(wanted))
-        made = {*arriving, *(e.result for e in eqns)}
-        read = dict.fromkeys(x for x in (*(x for e in eqns for x in e.reads), *wanted) if x not in made)
-        if self._kept is None:
-            self._kept = [*read]
-        if not read.keys() <= {*self._kept}:
+        if not {*back.kept} <= {*self._kept}:
             raise NoProgram("backward needs what forward does not keep")
-        return Kernel([*self._kept, *arriving], eqns, (), wanted, {}), sent, wanted
+        sent = back.deltas[: len(self.operands)]
+        wanted = [*dict.fromkeys(x for delta in sent for x in vars_of(delta))]
+        return Kernel([*self._kept, *back.arriving], back.eqns, (), wanted, {}), sent, wanted
 
     def fits(self, batch: BatchRows) -> bool:
         """False if other tables of a batch have equally many rows."""
@@ -235,18 +219,17 @@ class JoinedProgram:
         """The deltas of operands; None where there is none."""
         pattern = tuple([x is not None for x in deltas])
         if pattern not in self._backward:
-            self._backward[pattern] = self._derived(pattern)
+            self._backward[pattern] = self._back(self._lowered.backward(pattern))
         kernel, sent, wanted = self._backward[pattern]
         found = _called(kernel, batch, [*kept, *(x for x in deltas if x is not None)])
         values = dict(zip(wanted, found, strict=True))
-        return [values[x] if isinstance(x, Var) else x for x in sent]
+        return [None if x is None else delta_of(x, values, batch.totals) for x in sent]
 
 
 def _called(kernel: Kernel, batch: BatchRows, given: Sequence[Value]) -> tuple[Value, ...]:
     """A run of a program in buffers of its own."""
-    rows = tuple([segments.total for segments in batch.segments])
-    buffers = [new_buffer(sizes_for(b.shape, rows), b.dtype) for b in kernel.buffers]
-    return kernel.run(rows, *given, *kernel.frame(0, rows, *buffers))
+    buffers = [new_buffer(sizes_for(b.shape, batch.totals), b.dtype) for b in kernel.buffers]
+    return kernel.run(batch.totals, *given, *kernel.frame(0, batch.totals, *buffers))
 
 
 def in_rows(
