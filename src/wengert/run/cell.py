@@ -113,7 +113,9 @@ def _unhashable(form: object) -> str:
 
 
 class _Open(CellSignature):
-    """Its template says how many results there are and which weights are read, and is never run."""
+    """The signature of a cell which gets its template in the run; this one, which is never run, says how many results
+    there are and which weights are read.
+    """
 
     __slots__ = ()
 
@@ -126,11 +128,6 @@ class _Open(CellSignature):
     def __reduce__(self) -> tuple[object, ...]:
         given = self.kinds[: self.template.given]
         return _Open, (self.operation, given, self.template, self.attributes)
-
-
-def is_open(signature: Signature) -> bool:
-    """Tell whether a signature is that of a cell which gets its template in the run."""
-    return isinstance(signature, _Open)
 
 
 class _Later(Operation):
@@ -404,7 +401,7 @@ class Cell(Generic[P, R]):
         signature = self._templates.signature(kinds, form, filled)
         if signature is None:
             return cast(R, self._templates.inlined((*first, *args), kwargs))
-        one_of_many = is_open(signature)  # each call has its own
+        one_of_many = isinstance(signature, _Open)  # each call has its own
         make = _maker(signature) if one_of_many else self._make_of(signature)
         keeps = self._owner is not None and one_of_many  # its owner, for the run
         if not kwargs and not keeps:

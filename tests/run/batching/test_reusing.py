@@ -41,16 +41,16 @@ def read_as_written(record: Region, schedule: Schedule) -> bool:
         order = schedule.orders[step.group]
         results = schedule.base[group.refs >> 20] + (group.refs & 0xFFFFF)
         if group.counts is None:
-            columns = results[order][step.start : step.stop].T
+            columns = results[order][step.rows].T
         else:
             ends = np.cumsum(group.counts)
             several = [results[end - n : end] for n, end in zip(group.counts, ends, strict=True)]
-            columns = np.concatenate([several[i] for i in order[step.start : step.stop]])[None]
+            columns = np.concatenate([several[i] for i in order[step.rows]])[None]
         for read, expected in zip(step.reads, columns, strict=True):
             for table, row, result in zip(*rows_of(read, len(expected)), expected, strict=True):
                 if gone[table] or tables[table][row] != result:
                     return False
-        members = group.members[order][step.start : step.stop]
+        members = group.members[order][step.rows]
         for part, (table, first) in enumerate(step.writes):
             tables[table][first : first + step.width] = schedule.base[members] + part
         for table in step.drops:

@@ -41,7 +41,6 @@ from wengert.run.batching.region import (
 from wengert.run.batching.report import Report, counted_keys
 from wengert.run.batching.schedule import Place, Schedule, scheduled
 from wengert.run.batching.traversal import KnownValues, of_any_size, region_of
-from wengert.run.cell import is_open
 from wengert.run.commit import Interrupted, settle
 from wengert.run.compiled.cache import Cache, Item
 from wengert.run.compiled.plan import Bound
@@ -104,7 +103,7 @@ class ScheduleCache(Plans):
         return found
 
     def _bound(self, region: Region, kept: Iterable[Expression], back: bool) -> BoundSchedule | None:
-        open_ = any(g.signature is not None and is_open(g.signature) for g in region.groups)
+        open_ = any(g.form.source is RowSource.OPEN for g in region.groups)
         if open_ or not any(len(g.members) > 1 for g in region.groups if g.form.source in _ROWS):
             self._ran_alone(region)
             return None
@@ -148,7 +147,7 @@ class ScheduleCache(Plans):
         alone = [
             (g.signature.operation.name, why_alone(g.signature), g.site, len(g.members))
             for g in own
-            if g.signature is not None and g.form.source is RowSource.ALONE and len(g.members) > 1
+            if g.signature is not None and g.form.source not in _ROWS and len(g.members) > 1
         ]
         lines = self.report.begin(counted_keys(own), alone)
         for group, line in zip(own, lines, strict=True):

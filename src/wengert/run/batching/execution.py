@@ -115,14 +115,12 @@ class BoundSchedule:
                 reason = why.get(number) or why_alone(of)
                 self._alone.append((of.operation.name, reason, group.site, len(group.members)))
         self._keys = counted_keys(region.groups)
-        self._lines: Sequence[Line | None] = ()  # of the report, by group
-
-    def begin(self) -> None:
-        """Find the lines of a run that begins in the report, which may have been cleared."""
-        self._lines = self.report.begin(self._keys, self._alone)
+        self._lines: Sequence[Line | None] = ()  # of the report, which may be cleared between runs, by group
 
     def ran(self, part: Direction, seconds: Sequence[float], total: float) -> None:
         """Report a run of all launches, and how long each of them took."""
+        if part == "forward":
+            self._lines = self.report.begin(self._keys, self._alone)
         for launch, spent in zip(self.schedule.launches, seconds, strict=True):
             line = self._lines[launch.group]
             if line is not None:
@@ -252,7 +250,6 @@ class BatchRun:
         """All launches, in order; `check` raises if the run is to end."""
         bound = self.bound
         begun = bound.source.clock()
-        bound.begin()
         if bound.passes is None:
             for number in range(len(self._launches)):
                 self._launch(number, check)
@@ -271,9 +268,7 @@ class BatchRun:
         elif source is RowSource.RAGGED:
             self._ragged(number, launch, binding)
         elif source is RowSource.GIVEN and not launch.alone:
-            self._write(
-                launch, launch.writes[0], self._values.stacked(binding.given[launch.start : launch.stop])
-            )
+            self._write(launch, launch.writes[0], self._values.stacked(binding.given[launch.rows]))
         elif source is RowSource.SUM:
             assert launch.starts is not None
             self._write(launch, launch.writes[0], run_sums(self._read(launch.reads[0]), launch.starts))
@@ -297,7 +292,7 @@ class BatchRun:
         for i, weight in binding.weights:
             operands[i] = self._values[weight]
         for i, (one, literals) in binding.literals.items():
-            operands[i] = literals if one else literals[launch.start : launch.stop]
+            operands[i] = literals if one else literals[launch.rows]
         forms = [self._forms[table] for table, _ in launch.writes]
         out = [  # the rows for a result; None where it is the table, or the table is a list
             None if of.own or of.loose else self._table(table)[first : first + launch.width]
@@ -349,7 +344,7 @@ class BatchRun:
     def _by_rows(self, number: int, launch: Launch, binding: Binding) -> None:
         """Each row by itself, by the ordinary rules."""
         if binding.form.source is RowSource.GIVEN:
-            given = binding.given[launch.start : launch.stop]
+            given = binding.given[launch.rows]
             found = [self._values[x] if isinstance(x, Expression) else x for x in given]
             self._write(launch, launch.writes[0], found)
             return
@@ -364,7 +359,7 @@ class BatchRun:
     def _computed(
         self, launch: Launch, binding: Binding, row: int, places: Mapping[int, Sequence[Place]]
     ) -> ComputedRow:
-        signature, at = binding.signature, launch.start + row
+        signature, at = binding.signature, launch.rows.start + row
         assert signature is not None
         found: list[Value] = [None] * len(signature.kinds)
         for i, read in places.items():
@@ -383,9 +378,9 @@ class BatchRun:
 
     def _ragged(self, number: int, launch: Launch, binding: Binding) -> None:
         """Examples of unlike sizes."""
-        members = binding.signatures[launch.start : launch.stop]
+        members = binding.signatures[launch.rows]
         operands: dict[int, Sequence[Value]] = {
-            i: literals[launch.start : launch.stop] for i, (_, literals) in binding.literals.items()
+            i: literals[launch.rows] for i, (_, literals) in binding.literals.items()
         }
         places = rows_read(launch, binding)
         operands |= {i: [self._row(self.tables, at) for at in read] for i, read in places.items()}
@@ -482,7 +477,7 @@ class BatchRun:
             binding = self.bound.bindings[launch.group]
             if binding.form.source is RowSource.GIVEN and binding.form.results[0].trainable:
                 table, first = launch.writes[0]
-                for row, x in enumerate(binding.given[launch.start : launch.stop], first):
+                for row, x in enumerate(binding.given[launch.rows], first):
                     if isinstance(x, Expression) and (delta := self._delta((table, row))) is not None:
                         yield x, delta
 

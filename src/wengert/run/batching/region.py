@@ -57,6 +57,7 @@ class RowSource(IntEnum):
     ALONE = 4  # one by one: no table can hold an operand or a result
     RAGGED = 5  # one cell for examples of unlike sizes
     STACK = 6  # rows of others, side by side
+    OPEN = 7  # calls of a cell that gets its template in the run: no table can hold them, either
 
 
 class GroupForm(NamedTuple):
@@ -114,7 +115,8 @@ def _form_of(signature: Signature) -> GroupForm:
         or not all(map(stackable, (*operands, *results)))
         or not all(k.column in (Column.NUMBER, Column.INDEX) or stackable(k) for k in literals)
     ):
-        source, results = RowSource.ALONE, (signature.kind,)
+        is_open = source is RowSource.CELL and signature.mode == UNRESOLVED
+        source, results = RowSource.OPEN if is_open else RowSource.ALONE, (signature.kind,)
     return GroupForm(source, rows, sends, weights, at[Role.LITERAL], results)
 
 

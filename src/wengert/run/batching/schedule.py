@@ -68,21 +68,17 @@ class Read:
 
 @dataclass(slots=True)
 class Launch:
-    """One launch: rows `start` to `stop` of its group, in the group's own order."""
+    """One launch: so many rows of its group, in the group's own order."""
 
     group: int
-    start: int
-    stop: int
+    rows: slice
+    width: int
     alone: bool  # row by row, by the ordinary rules
     counts: Places | None = None  # of sums: how many rows of the read belong to each
     starts: Places | None = None  # and where those of each begin
     reads: list[Read] = field(default_factory=list)
     writes: list[Place] = field(default_factory=list)  # of each result, its table and first row
     drops: Sequence[int] = ()  # tables that nobody reads after it
-
-    @property
-    def width(self) -> int:
-        return self.stop - self.start
 
 
 @dataclass(slots=True)
@@ -198,7 +194,7 @@ def _launches(
     for turn, start, width in zip(turns[starts].tolist(), starts.tolist(), widths.tolist(), strict=True):
         stop = start + width
         read = slice(start, stop) if bounds is None else slice(int(bounds[start]), int(bounds[stop]))
-        launch = Launch(number, start, stop, _goes_alone(form, width))
+        launch = Launch(number, slice(start, stop), width, _goes_alone(form, width))
         if counts is not None:
             launch.counts = counts[start:stop]
             launch.starts = cumulated(launch.counts)[:-1]

@@ -50,7 +50,6 @@ from wengert.run.batching.region import (
     merged_signatures,
     result_kinds,
 )
-from wengert.run.cell import is_open
 
 _APART: Final = 1 << 40  # numbers from here on stand for the last nodes of subgraphs
 _SLACK: Final = 1000  # nodes that subgraphs may have in common besides
@@ -136,7 +135,7 @@ class _Traversal:
         part = signature.attributes[0][1] if signature.operation is PART else -1
         literal = signature.operation is LITERAL
         numbers = self.given.setdefault(signature.kind, []) if literal else []
-        cell = form.source is RowSource.CELL or is_open(signature)
+        cell = form.source in (RowSource.CELL, RowSource.OPEN)
         found = self.infos[signature] = _Info(form, form.rows, part, cell, numbers)
         return found
 
@@ -226,7 +225,7 @@ class _Traversal:
         found = self._resolved(nodes)
         for number, node, codes in nodes:
             info = self.info(found.get(number, node.signature))
-            if not info.cell and is_open(node.signature):
+            if not info.cell and form_of(node.signature).source is RowSource.OPEN:
                 info = self.info(node.signature)  # it has columns, of which nobody else would know
             info.numbers.append(number)
             info.operands.append(node.operands)
@@ -341,7 +340,7 @@ def _subgraph_of(owner: Node) -> Subgraph:
     met = _Traversal()
     met.visit([owner])
     infos = [(signature, info) for signature, info in met.infos.items() if info.numbers]
-    if any(info.form.source is RowSource.ALONE for _, info in infos):
+    if any(info.form.source in (RowSource.ALONE, RowSource.OPEN) for _, info in infos):
         return NO_SUBGRAPH
     serials = places(met.serials)
     order = argsort(serials)
