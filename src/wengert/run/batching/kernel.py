@@ -458,8 +458,10 @@ class BackwardKernel:
         values = self.kernel.run(rows, *kept, *arrived, *workspace.frame(self.kernel, start, rows))
         for operand, left, right in self.joined:
             workspace.note(operand, left, right, start, rows)
-        found = dict(zip(self._wanted, values, strict=True))
-        return [values[x] if type(x) is int else x and delta_of(x, found, rows) for x in self._made_of]
+        return [values[x] if type(x) is int else self._sent(x, values, rows) for x in self._made_of]
+
+    def _sent(self, x: Delta, values: tuple[Value, ...], rows: int) -> Any:  # Any: a delta
+        return None if x is None else delta_of(x, dict(zip(self._wanted, values, strict=True)), rows)
 
     # -- what outlives a launch -------------------------------------------------------------------------
 
