@@ -25,7 +25,7 @@ from wengert.ops.joining import STACK
 from wengert.run.batching.execution import BatchRun, BoundSchedule, Kernels
 from wengert.run.batching.grouping import grouped
 from wengert.run.batching.lanes import Lanes
-from wengert.run.batching.ragged import family_of
+from wengert.run.batching.ragged import family_of, of_any_size
 from wengert.run.batching.region import (
     BITS,
     MASK,
@@ -40,7 +40,7 @@ from wengert.run.batching.region import (
 )
 from wengert.run.batching.report import Report, counted_keys
 from wengert.run.batching.schedule import Place, Schedule, scheduled
-from wengert.run.batching.traversal import KnownValues, of_any_size, region_of
+from wengert.run.batching.traversal import KnownValues, region_of
 from wengert.run.commit import Interrupted, settle
 from wengert.run.compiled.cache import Cache, Item
 from wengert.run.compiled.plan import Bound

@@ -23,7 +23,7 @@ from wengert.arrays.kernels import new_buffer
 from wengert.arrays.rows import filled, stacked
 from wengert.arrays.segments import join_segments, split_segments
 from wengert.errors import WengertError
-from wengert.graph.kinds import Column, Kind, Role, Shape
+from wengert.graph.kinds import Column, Kind, Role, Shape, kind
 from wengert.graph.operation import CELL, EXTERNAL, UNRESOLVED, Signature, exactly
 from wengert.graph.ragged import (
     SHARED,
@@ -41,6 +41,7 @@ from wengert.program.build import NoProgram
 from wengert.program.emit import Kernel
 from wengert.program.program import Var
 from wengert.run.batching.kernel import Backward, BatchedGraph, Delta, Lowered, delta_of, vars_of
+from wengert.run.batching.region import GroupForm, RowSource
 
 _FEW_BYTES: Final = 4096  # of literals that are compared by what is in them
 _MOST: Final = 16  # programs of a family
@@ -119,6 +120,17 @@ def _tried(signature: Signature) -> SizedCell | None:
     except (NoFamily, WengertError, TypeError, IndexError):
         return None
     return SizedCell(family, sizes)
+
+
+def of_any_size(signature: Signature, form: GroupForm) -> GroupForm:
+    """The form of one cell for examples of unlike sizes."""
+    family = family_of(signature)
+    assert family is not None, "several names are of a family"
+    results = [
+        kind(of.column, None, of.dtype, of.device, of.role) if rows else of  # rows of any number
+        for of, rows in zip(form.results, family.ragged, strict=True)
+    ]
+    return form._replace(source=RowSource.RAGGED, results=(*results,))
 
 
 def _leading(of: Kind) -> int:

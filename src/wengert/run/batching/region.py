@@ -1,16 +1,15 @@
 """The nodes of a region as arrays of numbers, grouped by signature: what a schedule is made of.
 
 Knows: that nodes are numbered by serial, which is a topological order, and found again by it; that nodes of one
-signature with the same weights are one group, also where literals stand in place of nodes; that groups of one form
-are scheduled alike; that a tree of additions is one sum, and a stack a read of rows; that nodes which no delta reaches
-stay apart.
+signature with the same weights are one group; that groups of one form are scheduled alike; that a tree of additions is
+one sum, and a stack a read of rows; that nodes which no delta reaches stay apart.
 Refuses to know: how the nodes were found, which of them run together, values, and what an operation computes.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -21,18 +20,20 @@ from wengert.arrays.places import (
     argsort,
     concatenate,
     counted,
+    cumulated,
     distinct,
     flags,
     marked,
     places,
+    ranges,
     span,
     spread,
     spread_evenly,
 )
 from wengert.arrays.rows import constant, joined_rows, stacked, taken
-from wengert.graph.kinds import Column, Kind, Role, device_among, with_role
+from wengert.graph.kinds import Column, Kind, Role, device_among
 from wengert.graph.node import Expression, Node
-from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature, exactly
+from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.template import PART, CellSignature
 from wengert.ops.joining import STACK
 from wengert.site import position
@@ -231,6 +232,26 @@ class Subgraph:
     counts: dict[object, Sequence[Places]] = field(default_factory=dict)
 
 
+def unpacked(subgraphs: Sequence[Subgraph], firsts: Sequence[int]) -> Iterator[tuple[Places, Places]]:
+    """Numbers and codes of each part of subgraphs that have the same names.
+
+    `firsts`: for each subgraph, what its numbers count from.
+    """
+    sizes: Places = stacked([subgraph.sizes for subgraph in subgraphs])
+    kinds = sizes.shape[1]
+    first = places([*firsts])
+    added = concatenate([first, first << BITS])  # to numbers, and to codes
+    counts = sizes.T.reshape(-1)
+    starts = cumulated(sizes.reshape(-1))[:-1].reshape(sizes.shape)
+    at = ranges(starts.T.reshape(-1), counts)
+    more = spread(concatenate([added] * (kinds // 2)), counts)
+    values = concatenate([subgraph.packed for subgraph in subgraphs]).take(at) + more
+    ends = cumulated(sizes.sum(0)).tolist()
+    for part in range(0, kinds, 2):
+        begin, middle, end = ends[part : part + 3]
+        yield values[begin:middle], values[middle:end].reshape(middle - begin, -1)
+
+
 @dataclass(slots=True, eq=False)
 class Region(list[Node]):
     """All nodes below some roots, which it lists, and their groups in the order of their first members."""
@@ -305,66 +326,6 @@ class Region(list[Node]):
         if number == self.size or self.serials[number] != x.serial:
             return None
         return number if self.numbers is None else self.numbers.item(number)
-
-
-# -- signatures that one group serves: a start state of zeros does not split a chain ----------------
-
-
-def merged_signatures(
-    signatures: Iterable[Signature], literal: Callable[[Signature, int], bool]
-) -> dict[Signature, Signature]:
-    """For each signature that another one here can stand for, that one: they differ only in where literals stand.
-
-    `literal` tells whether all nodes of a signature have literals at an operand, be they nodes of their own.
-    """
-    alike: dict[object, list[Signature]] = {}
-    for signature in signatures:
-        alike.setdefault((signature.operation, signature.kind), []).append(signature)
-    families: dict[object, list[Signature]] = {}
-    for several in alike.values():
-        if len(several) > 1:
-            for signature in several:
-                families.setdefault(_family(signature), []).append(signature)
-    found: dict[Signature, Signature] = {}
-    for family in families.values():
-        for signature in family:
-            wider = [
-                other for other in family if other is not signature and _covers(other, signature, literal)
-            ]
-            if wider:
-                found[signature] = max(wider, key=_rank)
-    return found
-
-
-def _family(signature: Signature) -> object:
-    """Everything in which signatures have to be equal, found once."""
-    try:
-        return signature.alike
-    except AttributeError:
-        captured = tuple(map(id, signature.template.captured)) if isinstance(signature, CellSignature) else ()
-        own = (signature.operation, exactly(signature.attributes), signature.kind, captured)
-        signature.alike = (*own, *map(_data, signature.kinds))
-        return signature.alike
-
-
-def _data(of: Kind) -> object:
-    if of.role in (Role.WEIGHT, Role.BUFFER) or not stackable(of) or of.column is Column.NUMBER:
-        return of
-    return with_role(of, Role.CONSTANT)
-
-
-def _covers(wide: Signature, narrow: Signature, literal: Callable[[Signature, int], bool]) -> bool:
-    """True if each operand has the same role in both, or is a literal in the narrow one only."""
-    return all(
-        a.role is b.role or (a.role in (Role.CONSTANT, Role.LAYER) and a.role > b.role and literal(narrow, i))
-        for i, (a, b) in enumerate(zip(wide.kinds, narrow.kinds, strict=True))
-    )
-
-
-def _rank(signature: Signature) -> tuple[int, tuple[Role, ...]]:
-    """The number of operands that may be nodes; of equals, an order that does not depend on which was met first."""
-    roles = tuple(k.role for k in signature.kinds)
-    return sum(roles), roles
 
 
 # -- rewrites ---------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 Knows: that a part of what a cell gave is no node but a column of that cell; which values are given; that what was
 there before a run, and is read by what is new, may be kept by somebody, with all that is below it, and is traversed
-once; that such subgraphs cost more than they save where they have much in common; that kinds which only a run tells
-follow from what binds have given. A region does not depend on what was met and what was in subgraphs.
+once; that such subgraphs cost more than they save where they have much in common; that nodes whose signatures differ
+only in literals in place of nodes are one group, as a start state of zeros does not split a chain; that kinds which
+only a run tells follow from what binds have given. A region does not depend on what was met and what was in subgraphs.
 Refuses to know: which nodes run together, schedules, and values.
 """
 
@@ -23,19 +24,17 @@ from wengert.arrays.places import (
     cumulated,
     flags,
     places,
-    ranges,
     span,
-    spread,
     starts_of_runs,
 )
-from wengert.arrays.rows import joined_rows, stacked, taken
+from wengert.arrays.rows import joined_rows, taken
 from wengert.errors import WengertError
-from wengert.graph.kinds import Kind, Role, kind
+from wengert.graph.kinds import Column, Kind, Role, with_role
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import LITERAL, found_kind
-from wengert.graph.operation import UNRESOLVED, Signature
+from wengert.graph.operation import UNRESOLVED, Signature, exactly
 from wengert.graph.template import PART, CellSignature
-from wengert.run.batching.ragged import family_of
+from wengert.run.batching.ragged import family_of, of_any_size
 from wengert.run.batching.region import (
     BITS,
     MASK,
@@ -47,8 +46,9 @@ from wengert.run.batching.region import (
     RowSource,
     Subgraph,
     form_of,
-    merged_signatures,
     result_kinds,
+    stackable,
+    unpacked,
 )
 
 _APART: Final = 1 << 40  # numbers from here on stand for the last nodes of subgraphs
@@ -362,26 +362,6 @@ def _subgraph_of(owner: Node) -> Subgraph:
     return Subgraph(serials[order], parts, packed, sizes, given, tuple([part.name for part in parts]), leads)
 
 
-def _unpacked(subgraphs: Sequence[Subgraph], firsts: Sequence[int]) -> Iterator[tuple[Places, Places]]:
-    """Numbers and codes of each part of subgraphs that have the same names.
-
-    `firsts`: for each subgraph, what its numbers count from.
-    """
-    sizes: Places = stacked([subgraph.sizes for subgraph in subgraphs])
-    kinds = sizes.shape[1]
-    first = places([*firsts])
-    added = concatenate([first, first << BITS])  # to numbers, and to codes
-    counts = sizes.T.reshape(-1)
-    starts = cumulated(sizes.reshape(-1))[:-1].reshape(sizes.shape)
-    at = ranges(starts.T.reshape(-1), counts)
-    more = spread(concatenate([added] * (kinds // 2)), counts)
-    values = concatenate([subgraph.packed for subgraph in subgraphs]).take(at) + more
-    ends = cumulated(sizes.sum(0)).tolist()
-    for part in range(0, kinds, 2):
-        begin, middle, end = ends[part : part + 3]
-        yield values[begin:middle], values[middle:end].reshape(middle - begin, -1)
-
-
 def _recoded(codes: Places, ranks: Places) -> Places:
     """Codes with other numbers, given by number."""
     found: Places = (ranks[codes >> BITS] << BITS) | (codes & MASK)
@@ -433,7 +413,7 @@ class _Groups:
         for family in self.families.values():
             several, firsts = [self.subgraphs[at] for at in family], [self.firsts[at] for at in family]
             alike = zip(*[subgraph.parts for subgraph in several], strict=True)
-            for parts, (numbers, refs) in zip(alike, _unpacked(several, firsts), strict=True):
+            for parts, (numbers, refs) in zip(alike, unpacked(several, firsts), strict=True):
                 literals = [piece for part in parts for piece in part.literals]
                 part = replace(parts[0], members=numbers, refs=refs, literals=literals)
                 assert part.signature is not None, "it is of nodes"
@@ -444,7 +424,7 @@ class _Groups:
 
     def region(self) -> Region:
         """The region, its nodes numbered by serial and none of them twice."""
-        merged = merged_signatures(self.parts, self._all_literal)
+        merged = self._merged()
         forms = {signature: parts[0].form for signature, parts in self.parts.items()}
         names: dict[Name, tuple[Signature, list[Group]]] = {}
         for signature, parts in self.parts.items():
@@ -479,6 +459,30 @@ class _Groups:
         groups.sort(key=lambda group: int(group.members[0]))
         complete, met = not self.subgraphs, self.met
         return Region(serials, groups, met.codes, order, ranks, met.nodes, complete, subgraphs=self.subgraphs)
+
+    def _merged(self) -> dict[Signature, Signature]:
+        """For each signature that another one can stand for, that one: they differ only in where literals stand."""
+        alike: dict[object, list[Signature]] = {}
+        for signature in self.parts:
+            alike.setdefault((signature.operation, signature.kind), []).append(signature)
+        families: dict[object, list[Signature]] = {}
+        for signature in [s for several in alike.values() if len(several) > 1 for s in several]:
+            families.setdefault(_family(signature), []).append(signature)
+        found: dict[Signature, Signature] = {}
+        for family in families.values():
+            for signature in family:
+                wider = [x for x in family if x is not signature and self._covers(x, signature)]
+                if wider:
+                    found[signature] = max(wider, key=_rank)
+        return found
+
+    def _covers(self, wide: Signature, narrow: Signature) -> bool:
+        """True if each operand has the same role in both, or is a literal in the narrow one only."""
+        nodes = (Role.CONSTANT, Role.LAYER)
+        return all(
+            a.role is b.role or (a.role in nodes and a.role > b.role and self._all_literal(narrow, i))
+            for i, (a, b) in enumerate(zip(wide.kinds, narrow.kinds, strict=True))
+        )
 
     def _all_literal(self, signature: Signature, index: int) -> bool:
         """True if all nodes of a signature have literals at an operand."""
@@ -526,6 +530,29 @@ class _Groups:
         return places(codes)
 
 
+def _family(signature: Signature) -> object:
+    """Everything in which signatures have to be equal, found once."""
+    try:
+        return signature.alike
+    except AttributeError:
+        captured = tuple(map(id, signature.template.captured)) if isinstance(signature, CellSignature) else ()
+        own = (signature.operation, exactly(signature.attributes), signature.kind, captured)
+        signature.alike = (*own, *map(_data, signature.kinds))
+        return signature.alike
+
+
+def _data(of: Kind) -> object:
+    if of.role in (Role.WEIGHT, Role.BUFFER) or not stackable(of) or of.column is Column.NUMBER:
+        return of
+    return with_role(of, Role.CONSTANT)
+
+
+def _rank(signature: Signature) -> tuple[int, tuple[Role, ...]]:
+    """The number of operands that may be nodes; of equals, an order that does not depend on which was met first."""
+    roles = tuple(k.role for k in signature.kinds)
+    return sum(roles), roles
+
+
 def _in_order(serials: Places, met: int) -> tuple[Places, Places]:
     """The order of serials, and they in it; subgraphs are in order, behind `met` nodes, mostly newer."""
     order = concatenate([span(met, len(serials)), argsort(serials[:met])])
@@ -569,17 +596,6 @@ def _group_of(several: Sequence[tuple[Signature, GroupForm, list[Group]]], ranks
     group = _group(signature, form, [part for _, _, parts in several for part in parts], ranks)
     group.signatures = [s for s, _, parts in several for part in parts for _ in range(len(part.members))]
     return group
-
-
-def of_any_size(signature: Signature, form: GroupForm) -> GroupForm:
-    """The form of one cell for examples of unlike sizes."""
-    family = family_of(signature)
-    assert family is not None, "several names are of a family"
-    results = [
-        kind(of.column, None, of.dtype, of.device, of.role) if rows else of  # rows of any number
-        for of, rows in zip(form.results, family.ragged, strict=True)
-    ]
-    return form._replace(source=RowSource.RAGGED, results=(*results,))
 
 
 def _group(signature: Signature, form: GroupForm, parts: Sequence[Group], ranks: Places) -> Group:
