@@ -24,7 +24,7 @@ from weakref import WeakValueDictionary
 from wengert.arrays import ARRAY_CLASS, dtype_of, is_array, shape_of
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.kinds import Kind
-from wengert.graph.node import Expression, Node, new_node, next_serial
+from wengert.graph.node import Expression, next_serial
 from wengert.graph.operand import OWN, is_operand, lift_any, operand, shown
 from wengert.graph.operation import UNRESOLVED, Attributes, Operation, Signature
 from wengert.graph.products import Rebuild, fields_of, is_product, leaves_of, parts_of
@@ -486,30 +486,31 @@ def _maker(signature: CellSignature) -> Make:
     """Constructor of a call's node, and of one for each of several results."""
     template, cls, of = signature.template, signature.cls, signature.kind
     read = (*map(lift_any, template.lifted), *template.captured)
-    if template.single:
-        return _make_of_one(cls, of, signature, read)
-    parts = [
-        PART.signature((of,), (("index", index), ("of", part))) for index, part in enumerate(template.kinds)
-    ]
+    new, serial, rebuild = object.__new__, next_serial, template.rebuild
+    results = () if template.single else template.kinds
+    parts = [PART.signature((of,), (("index", i), ("of", x))) for i, x in enumerate(results)]
+    fields = [(part.cls, part.kind, part) for part in parts]
 
-    def make(operands: Operands, code: CodeType | str, offset: int) -> Any:  # Any: as in `Make`
-        x = new_node(cls, of, signature, operands + read, code, offset)
-        # to each a tuple of its own: `Reach` counts what refers to a node
-        return template.rebuild([new_node(part.cls, part.kind, part, (x,), code, offset) for part in parts])
-
-    return make
-
-
-def _make_of_one(cls: type[Node], of: Kind, signature: Signature, read: Operands) -> Make:
-    new, serial = object.__new__, next_serial
-
-    def make(operands: Operands, code: CodeType | str, offset: int) -> Any:  # Any: as in `Make`
-        node = new(cls)  # `new_node` in place: one more call takes a tenth of the time of a call of a cell
+    # both are `new_node` in place: one more call takes a tenth of the time of a call of a cell
+    def make_one(operands: Operands, code: CodeType | str, offset: int) -> Any:  # Any: as in `Make`
+        node = new(cls)
         node.kind, node.signature, node.operands = of, signature, operands + read
         node.serial, node.code, node.offset = serial(), code, offset
         return node
 
-    return make
+    def make_several(operands: Operands, code: CodeType | str, offset: int) -> Any:  # Any: as in `Make`
+        whole = new(cls)
+        whole.kind, whole.signature, whole.operands = of, signature, operands + read
+        whole.serial, whole.code, whole.offset = serial(), code, offset
+        found = []
+        for part_cls, part_of, part in fields:
+            x = new(part_cls)
+            x.kind, x.signature, x.operands = part_of, part, (whole,)  # its own tuple: `Reach` counts those
+            x.serial, x.code, x.offset = serial(), code, offset
+            found.append(x)
+        return rebuild(found)
+
+    return make_one if template.single else make_several
 
 
 @overload
