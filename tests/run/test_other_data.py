@@ -110,6 +110,9 @@ def test_a_weight_that_is_not_below_is_refused(executor: wg.run.Sequential) -> N
     for _ in range(RUNS):
         with pytest.raises(ArgumentError, match=r"'b'.* not below"):
             wg.predict(wg.sum(a), at={b: b.data}).run(executor)
+        others = [SGD(learning_rate=0.1).double_weight(1.0, name=f"w{i}") for i in range(20)]
+        with pytest.raises(ArgumentError, match=r"'w0'.* not below"):  # the first of several
+            wg.predict(wg.sum(a), at={a: a.data, **dict.fromkeys(others, 1.0)}).run(executor)
         with pytest.raises(ArgumentError, match="not below"):
             wg.gradients(wg.sum(a), (a,), at={a: a.data, b: b.data}).run(executor)
         loss.predict(at={a: a.data, b: b.data}).run(executor)

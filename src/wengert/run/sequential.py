@@ -384,7 +384,8 @@ def _remembered(bound: Bound, x: Expression, at: At, snapshot: int) -> Bound:
 
 
 def _check_read(x: Expression, refs: Refs, read: Iterable[Expression]) -> None:
-    unread = [*(refs.keys() - {*read})]
+    known = {*read}
+    unread = [w for w in refs if w not in known]  # the first of them, whatever their hashes are
     if unread:
         raise ArgumentError(
             f"{unread[0]!r} has data in `at`, and is not below {x!r}, which does not depend on it\n"
