@@ -114,6 +114,20 @@ def test_a_lazy_delta_of_another_layout_has_the_interpreters_sums(orders: str) -
     assert programs.made == 1
 
 
+def test_a_program_keeps_no_delta_with_its_weight() -> None:
+    """A clip by the norm of all computes a lazy delta once, in the middle of a commit."""
+
+    def left(executor: Any) -> dict[str, Any]:  # Any: as above, and what an optimizer has
+        w = PLANNED["clip"]().array_weight(np.ones((3, 4)))
+        for _ in range(6):
+            wg.apply({w: np.full((3, 4), 0.5)}).run(executor)
+        return {name: x for name, x in vars(w.optimizer).items() if name not in ("_settings", "ahead")}
+
+    executor, programs = by_programs()
+    assert left(executor) == left(plain())
+    assert programs.made == 1
+
+
 def test_steps_that_ask_for_names_have_a_program_for_each_name() -> None:
     def stepped(executor: Any) -> list[Any]:  # Any: as above
         settings = WithNames(learning_rate=0.1)

@@ -89,8 +89,8 @@ def traced_plan(
 
 def traced_step(
     weight: Weight, delta: Aval, lazy: bool, told: Mapping[str, Any]
-) -> tuple[Program, tuple[str, ...], bool] | None:
-    """The program of one step or None, the names of numbers of its settings, and whether it asks for the weight's.
+) -> tuple[Program, Updating] | None:
+    """The program of one step, and what is known of the step; None where there is none.
 
     Inputs are the data, a delta, these numbers, the states and what the commit has `told` the optimizer: values, and
     those in tuples. Outputs are the step and the next states. A lazy delta is carried out, or there is no program.
@@ -105,8 +105,7 @@ def traced_step(
     if step is None or isinstance(step, LazyDelta):
         return None
     outputs = bare((step, *made.states))
-    numbers = made.told[0][1] if made.told else ()
-    return Program(low.inputs, low.builder.eqns, outputs), numbers, bool(made.named)
+    return Program(low.inputs, low.builder.eqns, outputs), made
 
 
 # -- segments ----------------------------------------------------------------------------------------------------

@@ -233,6 +233,7 @@ class Updating:
         self.targets: list[Tracer] = []  # what is changed in place
         self.scalars: list[Any] = []  # Any: new values of weights that are numbers, tracers
         self.named: list[Weight] = []  # those whose steps ask for their names
+        self.dropped: list[str] = []  # what a commit has told an optimizer, and its step has no more use for
         self.required: list[Any] = []  # Any: what fails where the update is refused, tracers
         self._data = {x.var for x in of.data.values()} | of.shared
         self._roots: dict[Var, Roots] = {}
@@ -271,7 +272,9 @@ class Updating:
             for name, x in told.items():
                 given = [self._of.read(partial(_itself, y)) for y in (x if isinstance(x, tuple) else (x,))]
                 setattr(updates[weight].optimizer, name, tuple(given) if isinstance(x, tuple) else given[0])
-            return self._step(weight, updates[weight])
+            step = self._step(weight, updates[weight])
+            self.dropped = [name for name in told if getattr(updates[weight].optimizer, name, 0) is None]
+            return step
         except (TypeError, AttributeError, WengertError):  # as above
             return None
 

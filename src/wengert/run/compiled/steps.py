@@ -25,6 +25,7 @@ from wengert.run.compiled.cache import Cache, Item, RunCounts
 
 if TYPE_CHECKING:
     from wengert.arrays.abstract import Aval
+    from wengert.run.compiled.lowered import Updating
     from wengert.run.compiled.program import PlanProgram
 
 _WORTH: Final = 8  # steps after which one may get its program, as a structure its plan after as many runs
@@ -46,10 +47,11 @@ class Beside(NamedTuple):
 class StepProgram(Item):
     """One step: of data, a delta, numbers of settings, states and what was told a step and the next states."""
 
-    def __init__(self, program: PlanProgram, delta: Aval, numbers: Sequence[str], settings: object) -> None:
+    def __init__(self, program: PlanProgram, delta: Aval, of: Updating, settings: object) -> None:
         self.program = program
         self.delta = delta  # a lazy one is known once it has been carried out
-        self.numbers = numbers
+        self.numbers = of.told[0][1] if of.told else ()
+        self.dropped = of.dropped
         self.settings = settings  # they have to live as long as their id counts
 
     def size(self) -> int:
@@ -108,6 +110,7 @@ class StepPrograms:
                 fails(f"a step of {weight!r}", repr(failure))
                 return change
             vars(optimizer).update(zip(given.states, after, strict=True))
+            vars(optimizer).update(dict.fromkeys(found.dropped))
             return stepped(update, written, step)
         if self._runs.earned(key):
             self._trace(update, given)
@@ -131,13 +134,13 @@ class StepPrograms:
             found = _traced_step(weight, aval, isinstance(delta, LazyDelta), given.told)
             if found is None:
                 return
-            program, numbers, named = found
-            if named:
+            program, of = found
+            if of.named:
                 self._named.add(type(optimizer))
             if len(program.eqns) < self._few:
                 self._without.add(type(optimizer))
             else:
-                made = StepProgram(self._make(program), aval, numbers, optimizer.settings)
+                made = StepProgram(self._make(program), aval, of, optimizer.settings)
                 self._made.keep(self._key(update, given), made)
 
 
