@@ -21,7 +21,7 @@ from wengert.program import loops
 from wengert.program.emit import FusedCall
 from wengert.program.fused import FusedGroup, fused
 from wengert.program.loops import axes_of, loop_text
-from wengert.program.memory import placed
+from wengert.program.memory import Placement
 from wengert.program.program import Eqn, Program, Var, check, evaluate
 from wengert.run.compiled import native
 from wengert.run.compiled.native import FusedProgram, Library, agrees
@@ -247,7 +247,7 @@ class TestLoopsOverLines:
         read = eqn(np.tanh, view.result, shape=(4, 3))
         eqns = [a, total, view, b, other, read]
         groups = fused(Program([x, y], eqns, [other.result, read.result]))[1]
-        found = placed(eqns, [], [], {}, groups=groups)
+        found = Placement(eqns, [], [], {}, groups=groups)
         assert [*map(len, (group.eqns for group in groups))] == [2, 2]
         assert found.place[total.result] != found.place[other.result]
 

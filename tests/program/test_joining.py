@@ -16,7 +16,7 @@ from wengert.arrays.kernels import joined
 from wengert.graph.order import below
 from wengert.nn import LSTM
 from wengert.plugins import SGD
-from wengert.program.memory import placed
+from wengert.program.memory import Placement
 from wengert.program.program import Eqn, Program, Var
 from wengert.program.simplify import Pieces
 from wengert.run.compiled.lowered import finished, lowered_in_steps
@@ -69,7 +69,7 @@ def test_a_product_writes_no_part_of_a_line() -> None:
     whole = Var(Aval((3, 4), np.dtype(np.float32)))
     keys = tuple((slice(None), slice(at, at + 2)) for at in (0, 2))
     eqns = [Eqn(np.dot, (x, w), {}, parts[0]), Eqn(np.tanh, (x,), {}, parts[1])]
-    placement = placed([*eqns, Eqn(Pieces(keys, whole=True), tuple(parts), {}, whole)], (), [whole], {})
+    placement = Placement([*eqns, Eqn(Pieces(keys, whole=True), tuple(parts), {}, whole)], (), [whole], {})
     assert placement.pieces == {parts[1]: (whole, 1)}
 
 
@@ -123,7 +123,7 @@ def test_a_part_of_a_line_has_no_other_reader_and_no_product_in_it(seen: bool) -
     ]
     found = {made: (whole, 1), rest: (half, 1)}
     found |= {product: (half, 0)} if seen else {half: (whole, 0)}
-    assert placed(eqns, (), [whole], {}).pieces == found
+    assert Placement(eqns, (), [whole], {}).pieces == found
 
 
 def test_parts_that_a_matrix_multiplies_have_a_program() -> None:

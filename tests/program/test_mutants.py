@@ -27,7 +27,7 @@ from wengert.arrays.kernels import kernel_of
 from wengert.lazy import dense
 from wengert.plugins import SGD
 from wengert.program import emit, memory
-from wengert.program.memory import Placement, Roots, aliases, placed
+from wengert.program.memory import Placement, Roots, aliases
 from wengert.program.program import Eqn, Program, Var, check
 from wengert.run.batching.kernel import BatchedKernel, Workspace
 from wengert.run.compiled.lowered import LoweredLoss
@@ -135,7 +135,7 @@ def alias_dropped(p: Program, patch: pytest.MonkeyPatch) -> Iterator[Mutant]:
 
 def last_use_dropped(p: Program, patch: pytest.MonkeyPatch) -> Iterator[Mutant]:
     """Each value is let go of one use before its last."""
-    usual = memory._Placing._last_uses
+    usual = Placement._last_uses
 
     def uses(roots: Mapping[Var, Any]) -> dict[Var, list[Eqn]]:
         found: dict[Var, list[Eqn]] = {}
@@ -155,7 +155,7 @@ def last_use_dropped(p: Program, patch: pytest.MonkeyPatch) -> Iterator[Mutant]:
             return last
 
         with patch.context() as m:
-            m.setattr(memory._Placing, "_last_uses", early)
+            m.setattr(Placement, "_last_uses", early)
             yield p, buffers_of(p)
 
 
@@ -239,7 +239,7 @@ def test_each_key_of_what_outlives_a_launch_is_needed(name: str, monkeypatch: py
     for i in range(len(keys)):
 
         def without(eqns: Any, outputs: Any, wanted: Any, kept: Any, i: int = i) -> Placement:
-            usual = placed(eqns, outputs, wanted, kept)
+            usual = Placement(eqns, outputs, wanted, kept)
             named = [x for x in usual.place if usual.buffers[usual.place[x]].key is not None]
             at = usual.place[named[i]] if i < len(named) and kept else None
             if at is not None:
@@ -247,7 +247,7 @@ def test_each_key_of_what_outlives_a_launch_is_needed(name: str, monkeypatch: py
             return usual
 
         with monkeypatch.context() as m:
-            m.setattr(emit, "placed", without)
+            m.setattr(emit, "Placement", without)
             mutant = BatchedKernel(call.signature, shared)
         try:
             found = launches(mutant, given, True)

@@ -21,7 +21,7 @@ from wengert.graph.order import below
 from wengert.plugins import SGD
 from wengert.program.build import Builder
 from wengert.program.derive import Lowering, Op, Operations, Slot
-from wengert.program.memory import placed
+from wengert.program.memory import Placement
 from wengert.program.program import Program, Values, called, check, evaluate
 from wengert.run.compiled.lowered import LoweredLoss, finished, lowered_in_steps
 from wengert.run.compiled.program import PlanProgram, simplified
@@ -288,4 +288,4 @@ def test_what_lies_on_a_device_is_computed_by_its_rules_as_they_are() -> None:
         assert [e.opaque for e in builder.eqns] == [True, True]
         assert low.foreign
         assert [*deltas] == [x]
-        assert not placed(builder.eqns, (), (), {}).buffers
+        assert not Placement(builder.eqns, (), (), {}).buffers

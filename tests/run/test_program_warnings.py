@@ -29,7 +29,7 @@ PASSES = {  # what breaks, and how it is called
     "reverse": (Lowering, "backward", "wengert.run.compiled.lowered.lowered_in_steps"),
     "simplify": (program, "needed", "wengert.run.compiled.program.simplified"),
     "siblings": (plan, "stacked", "wengert.run.compiled.plan._made"),
-    "memory": (program, "placed", "wengert.run.compiled.program.buffers_of"),
+    "memory": (program, "Placement", "wengert.run.compiled.program.buffers_of"),
     "emit": (program, "ProgramText", "wengert.run.compiled.program.text_of"),
     "text": (program, "executed", "wengert.run.compiled.program._compile"),
 }

@@ -23,7 +23,7 @@ from wengert.arrays.kernels import (
 )
 from wengert.program.derive import AtRows
 from wengert.program.fused import FusedGroup
-from wengert.program.memory import Allocation, Placement, placed
+from wengert.program.memory import Allocation, Placement
 from wengert.program.program import Argument, Eqn, Function, Var, mentions_rows, vars_in
 from wengert.program.simplify import Pieces, needed
 from wengert.program.text import SIGNS, Constants, executed, function_text, tuple_text
@@ -47,7 +47,7 @@ class Kernel:
         kept: Mapping[Var, object],
     ) -> None:
         eqns = needed(eqns, (*outputs, *wanted))
-        placement = placed(eqns, outputs, wanted, kept)
+        placement = Placement(eqns, outputs, wanted, kept)
         text = ProgramText(inputs, eqns, outputs, placement)
         self.buffers: list[Allocation] = placement.buffers
         self.place: Mapping[Var, int] = placement.place

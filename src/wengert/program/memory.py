@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 from wengert.arrays import HOST
@@ -32,19 +31,6 @@ class Allocation(NamedTuple):
     key: object
 
 
-@dataclass(slots=True)
-class Placement:
-    """For each result of a program where it lies; `early` are views of buffers and constants, made with the buffers."""
-
-    buffers: list[Allocation] = field(default_factory=list)
-    place: dict[Var, int] = field(default_factory=dict)  # the number of its buffer
-    outputs: dict[Var, int] = field(default_factory=dict)  # the number of the array that is given for it
-    pieces: dict[Var, tuple[Var, int]] = field(default_factory=dict)  # it is written as a piece of another
-    early: list[Eqn] = field(default_factory=list)
-    # after it nobody reads these, which have no place
-    ends: dict[Eqn, list[Var]] = field(default_factory=dict)
-
-
 def aliases(eqns: Iterable[Eqn], new: Container[Var] = ()) -> dict[Var, Roots]:
     """For each result the values whose memory it may be: itself where it is new, else those of what it was made of.
 
@@ -59,24 +45,6 @@ def aliases(eqns: Iterable[Eqn], new: Container[Var] = ()) -> dict[Var, Roots]:
     return roots
 
 
-def placed(
-    eqns: Sequence[Eqn],
-    outputs: Sequence[Argument],
-    wanted: Iterable[Var],
-    kept: Mapping[Var, object],
-    leaving: Iterable[Var] = (),
-    lanes: Mapping[Eqn, int] | None = None,
-    groups: Sequence[FusedGroup] = (),
-) -> Placement:
-    """Find a place for each result: `outputs` in what is given where that can be, `kept` in buffers with their keys.
-
-    Nothing is written over what is `wanted` or kept. What is `leaving` for good has no place, and neither has what a
-    function is given that may keep it. Equations on several `lanes` run at once: each has buffers of its own.
-    The equations of a fused group are one call: what is inner to it is never in memory.
-    """
-    return _Placing(eqns, outputs, wanted, kept, leaving, lanes, groups).placement
-
-
 def can_be_placed(e: Eqn) -> bool:
     """True if an equation can write its result into a buffer."""
     if isinstance(e.function, Pieces) or not e.result.compact or e.constant:
@@ -84,22 +52,34 @@ def can_be_placed(e: Eqn) -> bool:
     return kernel_of(e.function).into is not None
 
 
-class _Placing:
+class Placement:
+    """For each result of a program where it lies: `outputs` in what is given where that can be, `kept` with their keys.
+
+    Nothing is written over what is `wanted` or kept. What is `leaving` for good has no place, and neither has what a
+    function is given that may keep it. Equations on several `lanes` run at once: each has buffers of its own.
+    The equations of a fused group are one call: what is inner to it is never in memory.
+    """
+
     def __init__(
         self,
         eqns: Sequence[Eqn],
         outputs: Sequence[Argument],
         wanted: Iterable[Var],
         kept: Mapping[Var, object],
-        leaving: Iterable[Var],
-        lanes: Mapping[Eqn, int] | None,
-        groups: Sequence[FusedGroup],
+        leaving: Iterable[Var] = (),
+        lanes: Mapping[Eqn, int] | None = None,
+        groups: Sequence[FusedGroup] = (),
     ) -> None:
+        self.buffers: list[Allocation] = []
+        self.place: dict[Var, int] = {}  # the number of the buffer of each result that has one
+        self.outputs: dict[Var, int] = {}  # the number of the array that is given for it
+        self.pieces: dict[Var, tuple[Var, int]] = {}  # it is written as a piece of another
+        self.early: list[Eqn] = []  # views of buffers and constants, made with the buffers
+        self.ends: dict[Eqn, list[Var]] = {}  # after it nobody reads these, which have no place
         self.eqns = eqns
         self.group_of = {e: group for group in groups for e in group.eqns}
         self.inner = {x for group in groups for x in group.inner}
         self.lanes = dict.fromkeys(eqns, 0) if lanes is None else lanes
-        self.placement = Placement()
         own = {x for group in groups for x in group.outputs if x.compact}
         self.roots = aliases(eqns, own)
         self.kept: dict[Var, object] = {}
@@ -116,12 +96,12 @@ class _Placing:
         self.sums = {e.result for e in eqns if isinstance(e.function, Pieces)}
         self.rigid = {e.result for e in eqns if not takes_strides(e.function)} - own - self.sums
         for i, x in enumerate(outputs):
-            if isinstance(x, Var) and x in self.able and x not in self.placement.outputs:
-                self.placement.outputs[x] = i
+            if isinstance(x, Var) and x in self.able and x not in self.outputs:
+                self.outputs[x] = i
         # what is copied into its array when all is done is read once more
-        self.lasting |= self._roots_of(x for x in vars_in(tuple(outputs)) if x not in self.placement.outputs)
+        self.lasting |= self._roots_of(x for x in vars_in(tuple(outputs)) if x not in self.outputs)
         self._assemble()
-        if self.able or self.placement.pieces or any(isinstance(e.function, Pieces) for e in eqns):
+        if self.able or self.pieces or any(isinstance(e.function, Pieces) for e in eqns):
             self._allot()
         self._look()
         self._end({*vars_in(tuple(outputs)), *wanted, *leaving})
@@ -131,7 +111,7 @@ class _Placing:
 
     def _assemble(self) -> None:
         """Have each piece computed where it belongs: what is part of a part lies in it, too."""
-        outputs, pieces = self.placement.outputs, self.placement.pieces
+        outputs, pieces = self.outputs, self.pieces
         uses = Counter(x for e in self.eqns for x in e.reads)
         gaps: set[Var] = set()  # pieces whose memory has gaps
         for e in reversed(self.eqns):
@@ -160,7 +140,7 @@ class _Placing:
         waiting: list[Var] = []
         for e in self.eqns:
             mine = free[self.lanes[e]]
-            dying = [x for x in last.get(e, ()) if x in self.placement.place]
+            dying = [x for x in last.get(e, ()) if x in self.place]
             group = self.group_of.get(e)
             if group is not None and group.along_lines:  # it reads a line again after it has begun to write
                 self._settle(e, mine)
@@ -196,51 +176,45 @@ class _Placing:
 
     def _end(self, stay: set[Var]) -> None:
         """Find where values go that have memory of their own."""
-        found = self.placement
-        early = {e.result for e in found.early}
-        places = (found.place, found.outputs, found.pieces, early, stay)
+        early = {e.result for e in self.early}
+        places = (self.place, self.outputs, self.pieces, early, stay)
         own = {
             e.result: (e.result,)
             for e in self.eqns
             if e.result.aval.form in ("array", "other") and not e.effect
             if not any(e.result in place for place in places) and e.result not in self.inner
         }
-        found.ends = self._last_uses(own)
+        self.ends = self._last_uses(own)
 
     def _settle(self, e: Eqn, free: Free) -> None:
-        x, found = e.result, self.placement
-        pieces = isinstance(e.function, Pieces)
-        if (
-            x in found.outputs
-            or x in found.pieces
-            or not (x in self.able or (pieces and x not in self.leaves))
-        ):
+        x, pieces = e.result, isinstance(e.function, Pieces)
+        if x in self.outputs or x in self.pieces or not (x in self.able or (pieces and x not in self.leaves)):
             return
         key, form = self.kept.get(x), (x.shape, x.dtype)
         if key is None and not pieces and free.get(form):
-            found.place[x] = free[form].pop()
+            self.place[x] = free[form].pop()
             return
-        found.place[x] = len(found.buffers)
-        found.buffers.append(Allocation(*form, key))
+        self.place[x] = len(self.buffers)
+        self.buffers.append(Allocation(*form, key))
 
     def _release(self, dying: Iterable[Var], free: Free) -> None:
-        wholes = {whole for whole, _ in self.placement.pieces.values()}
+        wholes = {whole for whole, _ in self.pieces.values()}
         for root in dying:
-            at = self.placement.place[root]
-            buffer = self.placement.buffers[at]
+            at = self.place[root]
+            buffer = self.buffers[at]
             if root not in self.lasting and root not in wholes:
                 free.setdefault((buffer.shape, buffer.dtype), []).append(at)
 
     def _look(self) -> None:
         """Find constants, views of buffers, and views of these."""
-        known = {*self.placement.place, *self.placement.pieces}
+        known = {*self.place, *self.pieces}
         for e in self.eqns:
             if e in self.group_of:
                 continue
             if e.constant and e.pure:
-                self.placement.early.append(e)
+                self.early.append(e)
             elif len(e.reads) == 1 and e.arguments[0] is e.reads[0] in known and _is_view(e):
-                self.placement.early.append(e)
+                self.early.append(e)
                 known.add(e.result)
 
 

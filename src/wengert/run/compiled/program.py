@@ -24,7 +24,7 @@ from wengert.errors import DeviceError, ProgramWarning, WengertError
 from wengert.program.build import NoProgram
 from wengert.program.emit import FusedCall, ProgramText
 from wengert.program.fused import FusedGroup
-from wengert.program.memory import Placement, placed
+from wengert.program.memory import Placement
 from wengert.program.program import Eqn, Program, vars_in
 from wengert.program.simplify import assembled, copied_once, needed
 from wengert.program.text import executed, function_text
@@ -173,7 +173,7 @@ def buffers_of(
     p: Program, lanes: Mapping[Eqn, int] | None = None, groups: Sequence[FusedGroup] = ()
 ) -> Placement:
     """Places of results; somebody may keep an output, and what is inner to a fused group has none."""
-    return placed([*p.eqns, *p.effects], (), (), {}, [*vars_in(tuple(p.outputs))], lanes, groups)
+    return Placement([*p.eqns, *p.effects], (), (), {}, [*vars_in(tuple(p.outputs))], lanes, groups)
 
 
 def text_of(p: Program, placement: Placement, calls: Sequence[FusedCall] = ()) -> ProgramText:
