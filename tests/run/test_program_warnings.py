@@ -30,7 +30,7 @@ PASSES = {  # what breaks, and how it is called
     "simplify": (program, "needed", "wengert.run.compiled.program.simplified"),
     "siblings": (plan, "stacked", "wengert.run.compiled.plan._made"),
     "memory": (program, "Placement", "wengert.run.compiled.program.buffers_of"),
-    "emit": (program, "ProgramText", "wengert.run.compiled.program.text_of"),
+    "emit": (program, "PlanText", "wengert.run.compiled.program.making"),
     "text": (program, "executed", "wengert.run.compiled.program._compile"),
 }
 

@@ -37,7 +37,7 @@ from wengert.program.emit import FusedCall
 from wengert.program.fused import FusedGroup, fused, seconds_of
 from wengert.program.loops import C, axes_of, loop_text
 from wengert.program.program import Eqn, Function, Program, Values, Var, assign
-from wengert.run.compiled.program import PlanProgram, buffers_of, lines_of, simplified, text_of
+from wengert.run.compiled.program import PlanProgram, PlanText, buffers_of, simplified
 
 __all__ = ["FusedProgram", "FusingProgram", "Library", "Workshop", "agrees"]
 
@@ -153,8 +153,8 @@ class FusedProgram(PlanProgram):
     """A program that calls a function for each fused group."""
 
     def __init__(self, p: Program, calls: Sequence[FusedCall]) -> None:
-        text = text_of(p, buffers_of(p, groups=[call.group for call in calls]), calls)
-        self._compile(text, lines_of(text, p))
+        text = PlanText(p, buffers_of(p, groups=[call.group for call in calls]), calls)
+        self._compile(text, text.lines())
 
 
 class Library:

@@ -75,8 +75,8 @@ class PlanProgram:
         yield
         placement = buffers_of(p)
         yield
-        text = text_of(p, placement)
-        lines = lines_of(text, p)
+        text = PlanText(p, placement)
+        lines = text.lines()
         yield
         self._compile(text, lines)
 
@@ -150,17 +150,16 @@ class TimedProgram(PlanProgram):
     def __init__(
         self, p: Program, note: Callable[[list[Any]], None], clock: Callable[[], Any] = perf_counter
     ) -> None:  # Any: a number of the clock's
-        text = text_of(p, buffers_of(p))
+        text = PlanText(p, buffers_of(p))
         text.constants.scope |= {"clock": clock, "note": note, "starmap": starmap}
-        lines = [*head(text), "marks = [clock()]", *text.body("marks.append(clock())")]
-        lines += [asking(text, p), "marks.append(clock())"]
+        mark = "marks.append(clock())"
+        body = ["marks = [clock()]", *text.body(mark)]
         effects = map(text.change, p.effects)
-        if p.targets is None:
-            lines.append("note(marks)")
         # made of functions written in C, as changes have to be
         look = "(marks.extend, starmap(clock, ((),)))"
         changed = ", ".join([look, *(f"{line}, {look}" for line in effects), "(note, marks)"])
-        self._compile(text, [*lines, end(text, p, f"[{changed}]")])
+        late = [mark, *["note(marks)"] * (p.targets is None)]
+        self._compile(text, text.lines(body, f"[{changed}]", late))
 
 
 def simplified(p: Program) -> Program:
@@ -176,37 +175,30 @@ def buffers_of(
     return Placement([*p.eqns, *p.effects], (), (), {}, [*vars_in(tuple(p.outputs))], lanes, groups)
 
 
-def text_of(p: Program, placement: Placement, calls: Sequence[FusedCall] = ()) -> ProgramText:
-    """The text of a program to be."""
-    return ProgramText(p.inputs, p.eqns, (), placement, p.targets or (), calls)
+class PlanText(ProgramText):
+    """The text of a program: who runs it gets the first output after the last equation, and is asked for targets."""
 
+    def __init__(self, p: Program, placement: Placement, calls: Sequence[FusedCall] = ()) -> None:
+        super().__init__(p.inputs, p.eqns, (), placement, p.targets or (), calls)
+        self.program = p
 
-def lines_of(text: ProgramText, p: Program) -> list[str]:
-    """The body: whoever runs it gets the first output after the last equation, and is asked for the targets."""
-    return [*head(text), *text.body(), asking(text, p), end(text, p, changes(text, p.effects))]
+    def lines(
+        self, body: Iterable[str] | None = None, changed: str | None = None, late: Iterable[str] = ()
+    ) -> list[str]:
+        """All lines, with others in place of the body or of what `changed`, and some before the last one."""
+        p, found = self.program, [_unpacked(self.inputs, "inputs"), _unpacked(self.frame, "frame")]
+        found += self.body() if body is None else body
+        if p.targets is not None:
+            found.append(_unpacked([self.names[x] for x in p.targets], f"yield {self.value(p.outputs[0])}"))
+        found += late
+        leaving = self.given(tuple(p.outputs))
+        if p.targets is None:
+            return [*found, f"return {leaving}"]
+        return [*found, f"return {leaving}, {self.changes(p.effects) if changed is None else changed}"]
 
-
-def head(text: ProgramText) -> list[str]:
-    """The lines that give inputs and buffers their names."""
-    return [_unpacked(text.inputs, "inputs"), _unpacked(text.frame, "frame")]
-
-
-def asking(text: ProgramText, p: Program) -> str:
-    """The line between what is computed and what is changed."""
-    if p.targets is None:
-        return ""
-    return _unpacked([text.names[x] for x in p.targets], f"yield {text.value(p.outputs[0])}")
-
-
-def changes(text: ProgramText, effects: Iterable[Eqn]) -> str:
-    """A list of all changes that effects give."""
-    return f"[{', '.join(map(text.change, effects))}]"
-
-
-def end(text: ProgramText, p: Program, changed: str) -> str:
-    """The last line; the changes only of a program with targets."""
-    leaving = text.given(tuple(p.outputs))
-    return f"return {leaving}" if p.targets is None else f"return {leaving}, {changed}"
+    def changes(self, effects: Iterable[Eqn]) -> str:
+        """A list of all changes that effects give."""
+        return f"[{', '.join(map(self.change, effects))}]"
 
 
 def _unpacked(names: Sequence[str], value: str) -> str:

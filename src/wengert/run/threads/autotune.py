@@ -28,17 +28,8 @@ from wengert.graph.node import Node
 from wengert.graph.operation import EXTERNAL
 from wengert.program.emit import ProgramText
 from wengert.program.program import Eqn, Program, Var, vars_in
-from wengert.run.compiled.program import (
-    PlanProgram,
-    TimedProgram,
-    asking,
-    buffers_of,
-    changes,
-    end,
-    head,
-    simplified,
-    text_of,
-)
+from wengert.program.text import tuple_text
+from wengert.run.compiled.program import PlanProgram, PlanText, TimedProgram, buffers_of, simplified
 from wengert.run.direct import forward_of
 from wengert.run.threads.loops import HANDOFF
 from wengert.run.threads.pool import TaskSchedule, ThreadPool, Uses, needs_of, schedule
@@ -284,11 +275,10 @@ class ScheduledProgram(PlanProgram):
         updates = [*([effects[i] for i in part] for part in last.parts)]
         lanes = {e: lane for lane, group in enumerate([*groups, *updates]) for e in group}
         p = replace(p, eqns=[*chain.from_iterable(groups)], effects=[*chain.from_iterable(updates)])
-        text = text_of(p, buffers_of(p, lanes))
+        text = PlanText(p, buffers_of(p, lanes))
         text.constants.scope["pool"] = pool.run
-        lines = [*head(text), *_tasks(text, groups, first, _shared(groups, p))]
-        changed = "".join(f"{changes(text, part)}, " for part in updates)
-        self._compile(text, [*lines, asking(text, p), end(text, p, f"({changed})")])
+        tasks = _tasks(text, groups, first, _shared(groups, p))
+        self._compile(text, text.lines(tasks, tuple_text(map(text.changes, updates))))
         self._pool, self._last = pool, last
 
     def carry_out(
