@@ -118,7 +118,9 @@ C: Final = Dialect(
 
 def loop_text(group: FusedGroup, name: str) -> str:
     """The loop of a group as a C function of that name, as numpy calls loops."""
-    return "\n".join([*(_Lines(group).text(name) if group.along_lines else _elements(group, name)), ""])
+    return "\n".join(
+        [*(_Lines(group, C).function(name) if group.along_lines else _elements(group, name)), ""]
+    )
 
 
 def axes_of(group: FusedGroup) -> str | None:
@@ -278,25 +280,18 @@ class Passes:
         )
 
 
-class _Lines:
+class _Lines(Passes):
     """A loop of C over lines."""
 
-    def __init__(self, group: FusedGroup) -> None:
-        self.group, self.passes = group, Passes(group, C)
-        self.length, self.types = self.passes.length, self.passes.types
-        self.operands, self.whole = self.passes.operands, self.passes.whole
-        read, written = group.dtypes()
-        self.sizes = [d.itemsize for d in (*read, *written)]
-
-    def text(self, name: str) -> list[str]:
+    def function(self, name: str) -> list[str]:
         """The lines of text of the function."""
         lines = [_header(name), "  (void)unused;"]
         lines += [f"  {self.types[i]} k{i}[{self.length}];" for i in sorted(self.whole)]
-        kept = [(c_type(x.dtype), self.passes.names[x]) for x in self.passes.kept]
+        kept = [(c_type(x.dtype), self.names[x]) for x in self.kept]
         lines += [f"  {t} t{x}[{self.length}];" for t, x in kept]
         lines.append("  for (ptrdiff_t l = 0; l < d[0]; l++) {")
         lines += [f"    {line}" for line in self._places()]
-        lines += [f"    {line}" for line in self.passes.text()]
+        lines += [f"    {line}" for line in self.text()]
         lines += [f"    {line}" for line in self._results()]
         return [*lines, "  }", "}"]
 
@@ -314,7 +309,7 @@ class _Lines:
                 if i < inputs:
                     yield f"const {t} r{i} = *({t} *)({place});"
             else:
-                apart = f"s[{steps[i]}] != {self.sizes[i]}"
+                apart = f"s[{steps[i]}] != {self.operands[i].dtype.itemsize}"
                 yield f"{t} *const p{i} = USUAL(!({apart})) ? ({t} *)({place}) : k{i};"
                 if i < inputs:
                     copied = f"k{i}[i] = *({t} *)({place} + i * s[{steps[i]}])"
@@ -327,8 +322,8 @@ class _Lines:
             if i >= len(self.group.inputs):
                 t, place = self.types[i], f"a[{i}] + l * s[{i}]"
                 if i not in self.whole:
-                    yield f"*({t} *)({place}) = {self.passes.names[x]};"
+                    yield f"*({t} *)({place}) = {self.names[x]};"
                 else:
-                    apart = f"s[{steps[i]}] != {self.sizes[i]}"
+                    apart = f"s[{steps[i]}] != {self.operands[i].dtype.itemsize}"
                     copied = f"*({t} *)({place} + i * s[{steps[i]}]) = k{i}[i]"
                     yield f"if ({apart}) for (int i = 0; i < {self.length}; i++) {copied};"

@@ -166,11 +166,7 @@ class _LoweredSegment(Lowering):
         return values[0] if parts == (None,) else self.builder.opaque(_together, UNKNOWN, parts, *values)
 
 
-def traced_segment(
-    nodes: Sequence[Node],
-    values: Mapping[Expression, Value],
-    program: Callable[[Program], PlanProgram] | None,
-) -> Segment | None:
+def traced_segment(nodes: Sequence[Node], values: Mapping[Expression, Value]) -> Segment | None:
     """The program of nodes that read these values; None where there is none."""
     inside = set(nodes)
     operands = (node.operands[i] for node in nodes for i in node.signature.nodes)
@@ -182,14 +178,13 @@ def traced_segment(
     except Exception as failure:
         not_made(described("a segment", nodes), failure)
         return None
-    make = program or PlanProgram
     forms = {i: form_of(values[x]) for i, x in enumerate(leaves) if not isinstance(x, Weight)}
     signatures = {i: resolved[node] for i, node in enumerate(nodes) if node in resolved}
     outputs = [low.of(node) for node in nodes]
     cells = any(resolved.get(node, node.signature).mode == CELL for node in nodes)
     outputs += low.found() if cells else ()
-    made = make(Program(low.inputs, low.builder.eqns, bare(tuple(outputs))))
-    segment = Segment(nodes, leaves, forms, made, make, cells, signatures)
+    made = PlanProgram(Program(low.inputs, low.builder.eqns, bare(tuple(outputs))))
+    segment = Segment(nodes, leaves, forms, made, cells, signatures)
     roots = aliases(low.builder.eqns)
     place = {x: i for i, x in enumerate(low.inputs[: len(leaves)])}
     segment.shares = [
@@ -260,25 +255,21 @@ def traced_backward(
             if any(found[slot] is not totals.get(slot) for slot in slots):
                 made.append((low.leaf[slots[0]][0], low.leaving(slots, found)))
         outputs = bare(tuple(value for _, value in made))
-        return _case(low.inputs, low.builder.eqns, outputs, [at for at, _ in made], segment_run.segment.make)
+        return _case(low.inputs, low.builder.eqns, outputs, [at for at, _ in made])
     except Exception as failure:
         not_made(described("the way back through a segment", nodes), failure)
         return None
 
 
 def _case(
-    given: Sequence[Argument],
-    eqns: Sequence[Eqn],
-    outputs: Sequence[Argument],
-    to: Sequence[int],
-    make: Callable[[Program], PlanProgram] = PlanProgram,
+    given: Sequence[Argument], eqns: Sequence[Eqn], outputs: Sequence[Argument], to: Sequence[int]
 ) -> BackwardCase | None:
     """The program of what is given that somebody reads; None where it reads anything else."""
     p = simplified(Program([], eqns, outputs))
     used = {*vars_in(tuple(p.outputs)), *(x for e in p.eqns for x in e.reads)} - {e.result for e in p.eqns}
     at = {x: i for i, x in reversed([*enumerate(given)]) if isinstance(x, Var) and x in used}
     p.inputs = [*at]
-    return None if len(at) < len(used) else BackwardCase(make(p), [*at.values()], to)
+    return None if len(at) < len(used) else BackwardCase(PlanProgram(p), [*at.values()], to)
 
 
 def _together(indices: Sequence[int], *deltas: Value) -> Parts:
@@ -343,9 +334,7 @@ class _LoweredCell(LoweredGraph):
 # -- paths back --------------------------------------------------------------------------------------------------
 
 
-def traced_path(
-    path: Path, loss: Expression, program: Callable[[Program], PlanProgram] | None
-) -> tuple[BackwardProgram | None, bool]:
+def traced_path(path: Path, loss: Expression) -> tuple[BackwardProgram | None, bool]:
     """The program of a way that an evaluation has gone, None if there can be none; whether another run may tell."""
     try:
         low = _LoweredPath(path)
@@ -354,9 +343,7 @@ def traced_path(
     except Exception as failure:
         not_made(_path_to(loss), failure)
         return None, True
-    plan = Plan(
-        _done(low), lambda *_: lambda root: None, program or PlanProgram, stacking=False, of=_path_to(loss)
-    )
+    plan = Plan(_done(low), lambda *_: lambda root: None, PlanProgram, stacking=False, of=_path_to(loss))
     way = BackwardProgram(plan, low.sources, [w.settings for w in path.weights])
     return way if plan.updating and plan.ready else None, plan.early
 

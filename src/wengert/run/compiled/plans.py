@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from operator import attrgetter, is_, itemgetter
 from time import thread_time
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from wengert.arrays import Value
 from wengert.control import Run, without_collector
@@ -462,9 +462,8 @@ class BackwardProgram(Item):
 class BackwardPrograms:
     """All that one interpreter has."""
 
-    def __init__(self, worth: int, program: Any = None) -> None:  # Any: as `Segments`
+    def __init__(self, worth: int) -> None:
         self._runs = RunCounts(worth)
-        self._program = program
         self._made: Cache[object, BackwardProgram] = Cache()
 
     def back(self, evaluation: Evaluation, loss: Expression, run: Run) -> Callable[[], Value] | None:
@@ -485,7 +484,7 @@ class BackwardPrograms:
                 self._made.drop(path.key, way)
             return None
         if self._runs.earned(path.key):
-            made, early = _traced_path(path, loss, self._program)
+            made, early = _traced_path(path, loss)
             if early:
                 self._runs.soon(path.key)
             elif made is not None:

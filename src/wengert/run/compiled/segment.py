@@ -93,7 +93,6 @@ class Segment(Programs):
         leaves: Sequence[Expression],
         forms: Mapping[int, Form],
         program: PlanProgram,
-        make: Callable[..., PlanProgram],
         cells: bool,
         signatures: Mapping[int, Signature],
     ) -> None:
@@ -101,7 +100,6 @@ class Segment(Programs):
         self.number = next(_NUMBERS)
         self.match = matcher(nodes, leaves)
         self.forms = forms  # of the leaves that are no weights
-        self.make = make
         self.shares: list[frozenset[int]] = []  # the leaves whose memory each computed value may be
         self.cells = cells  # whether some of the nodes are calls of such
         self.signatures = signatures  # of nodes whose kinds were open
@@ -295,10 +293,8 @@ class Segments:
     def __init__(
         self,
         worth: int,
-        program: Callable[..., PlanProgram] | None = None,
         admits: Callable[[Sequence[Node]], bool] | None = None,
     ) -> None:
-        self._program = program
         self._admits = admits  # what else a segment has to be, if it is anything
         self._runs = RunCounts(worth)
         self._made: Cache[Alike, Segment] = Cache(_ALIKE)
@@ -327,7 +323,7 @@ class Segments:
         earned = self._runs.earned(hash(tuple(map(_signature, nodes)))) if allowed is None else True
         if not (earned and self._admitted(nodes) and (allowed is None or allowed())):
             return None
-        made: Segment | None = _traced_segment(nodes, values, self._program)
+        made: Segment | None = _traced_segment(nodes, values)
         found = None if made is None else made.evaluate(nodes, values)
         if made is not None and found is not None:
             self._made.keep(key, made)
