@@ -22,8 +22,9 @@ from wengert.arrays.namespace import Pair, Shape, Value
 __all__ = ["convolve", "convolve_into", "convolve_kernel", "convolve_kernel_into", "is_by_rows", "parts_of"]
 
 # Of the time of all windows at once, 3 x 3 with a second cache of 2 MB: 32 images of 64 x 32 x 32 to 64 channels by
-# blocks of 0.3 MB 0.62, of 0.9 MB 0.55, of 1.8 MB 0.61; 64 of 16 x 14 x 14 to 32 channels 0.42, 0.44 and 0.63.
-_BLOCK: Final = 900_000  # bytes
+# blocks of 0.3 MB, a third of an image, 0.62, of 0.9 MB, one image, 0.55, of two 0.61; 64 of 16 x 14 x 14 to 32
+# channels by 0.3 MB 0.42, by 0.9 MB 0.44, by 1.8 MB 0.63. A step of a CNN by 0.45 MB 0.95 of that by 0.9 MB.
+_BLOCK: Final = 450_000  # bytes; an image of twice as many is not cut yet
 _Block = tuple[slice, slice, list[Value]]
 
 
@@ -63,7 +64,7 @@ def _blocks(x: Value, kernel: Shape, stride: Pair, padding: Pair, dilation: Pair
     more = dilation[0] * (parts - 1)  # rows that other parts see
     line = max(1, prod(size) * columns * x.itemsize)
     images = max(1, min(batch, _BLOCK // (line * (rows + more))))
-    most = rows if images > 1 else min(rows, max(8, _BLOCK // line - more))
+    most = rows if line * (rows + more) <= 2 * _BLOCK else min(rows, max(8, _BLOCK // line - more))
     memory = np.empty(images * prod(size) * (most + more) * columns, x.dtype)
     padded = np.zeros((images, channels, *whole), x.dtype) if any(padding) else None
     for i in range(0, batch, images):
