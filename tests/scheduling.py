@@ -7,8 +7,8 @@ Refuses to know: what a test does.
 
 from __future__ import annotations
 
-from collections.abc import Generator, MutableMapping
-from typing import Any, Final
+from collections.abc import Generator, Iterable, MutableMapping, Sequence
+from typing import Any, Final, SupportsIndex
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
@@ -33,11 +33,40 @@ FIRST: Final = (  # files that take tens of seconds, most of them for other proc
 )
 
 
+class Collection(list[str]):
+    """The names of the tests that a worker has, which know their places: `list.index` goes through all of them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__(names)
+        self._places = {name: i for i, name in reversed([*enumerate(self)])}
+
+    def index(self, name: str, *within: SupportsIndex) -> int:
+        return super().index(name, *within) if within else self._places[name]
+
+
 class ByFile(LoadFileScheduling):  # type: ignore[misc] # pytest-xdist ships no types
-    """A file to a worker; the type cases to one."""
+    """A file to a worker; the type cases to one.
+
+    For each test that ends pytest-xdist counts what is left of all files that its worker has had, and looks through
+    all tests for each that it gives away: 6 of 47 seconds of CPU time for 18,000 tests that do nothing.
+    """
 
     def _split_scope(self, nodeid: str) -> str:  # the name by which pytest-xdist asks
         return TYPES if nodeid.startswith(TYPES) else str(super()._split_scope(nodeid))
+
+    def add_node_collection(
+        self, node: Any, collection: Sequence[str]
+    ) -> None:  # Any: a worker of pytest-xdist's
+        super().add_node_collection(node, collection)
+        if node in self.registered_collections:
+            self.registered_collections[node] = Collection(collection)
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:  # Any: as above
+        super().mark_test_complete(node, item_index, duration)
+        work = self.assigned_work[node]
+        file = self._split_scope(self.registered_collections[node][item_index])
+        if all(work[file].values()):  # done with: it is neither counted again nor given to another worker
+            del work[file]
 
 
 def share_cores(environment: MutableMapping[str, str]) -> None:

@@ -7,10 +7,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
-from tests.scheduling import FIRST, TYPES, rank, share_cores
+from tests.scheduling import FIRST, TYPES, ByFile, Collection, rank, share_cores
 
 ROOT = Path(__file__).resolve().parent.parent
 TEST = "import pytest\n\n\n@pytest.mark.parametrize('x', range(6))\ndef test(x: int) -> None:\n    pass\n"
@@ -41,6 +43,59 @@ def test_a_worker_has_one_thread_of_blas_unless_somebody_says_otherwise() -> Non
     share_cores(chosen)
     assert (unset, chosen) == ({"OPENBLAS_NUM_THREADS": "1"}, {"OPENBLAS_NUM_THREADS": "4"})
     assert "PYTEST_XDIST_WORKER" not in os.environ or "OPENBLAS_NUM_THREADS" in os.environ
+
+
+class Worker:
+    """One as pytest-xdist has it, that does nothing."""
+
+    shutting_down = False
+
+    def __init__(self) -> None:
+        self.sent: list[int] = []
+        self.gateway = SimpleNamespace(id="gw")
+
+    def send_runtest_some(self, places: list[int]) -> None:
+        self.sent += places
+
+    def shutdown(self) -> None:
+        self.shutting_down = True
+
+
+class Options:
+    """What a scheduler asks of pytest's configuration."""
+
+    option = type("Option", (), {"loadscopereorder": False})
+
+    def getvalue(self, name: str) -> list[str]:
+        return {"tx": ["popen", "popen"]}[name]
+
+
+def test_what_is_done_with_is_forgotten_and_what_a_dead_worker_leaves_is_done_by_another() -> None:
+    names = [f"tests/test_{file}.py::test[{x}]" for file in "abcdef" for x in range(4)]
+    first, second = workers = [Worker(), Worker()]
+    scheduler = ByFile(cast("pytest.Config", Options()))
+    for worker in workers:
+        scheduler.add_node(worker)
+        scheduler.add_node_collection(worker, names)
+    scheduler.schedule()
+    for i in range(5):  # more is sent as less is left
+        scheduler.mark_test_complete(first, first.sent[i])
+    given = dict[str, Any](scheduler.assigned_work)
+    assert list(scheduler.assigned_work[first]) == ["tests/test_c.py"], given
+    died_in = scheduler.remove_node(first)
+    assert died_in == names[first.sent[5]]
+    for place in second.sent:  # grows, until nothing is left
+        scheduler.mark_test_complete(second, place)
+    assert scheduler.tests_finished and second.shutting_down
+    done = [*first.sent[:5], *second.sent]
+    assert sorted(done) == list(range(len(names)))
+
+
+def test_a_collection_finds_the_first_place_of_a_name_as_a_list_does() -> None:
+    names = ["a", "b", "a"]
+    assert [Collection(names).index(x) for x in "ab"] == [0, 1] and Collection(names).index("a", 1) == 2
+    with pytest.raises(KeyError):
+        Collection(names).index("c")
 
 
 @pytest.mark.slow
