@@ -31,7 +31,7 @@ from wengert.program.memory import Placement, Roots, aliases
 from wengert.program.program import Eqn, Program, Var, check
 from wengert.run.batching.kernel import BatchedKernel, Workspace
 from wengert.run.compiled.lowered import LoweredLoss
-from wengert.run.compiled.program import PlanProgram, buffers_of, lines_of, text_of
+from wengert.run.compiled.program import PlanProgram, PlanText, buffers_of
 
 Mutant = tuple[Program, Placement]  # equations in the order in which they run, and where their results lie
 
@@ -65,8 +65,8 @@ LOSS: dict[str, Callable[[], Any]] = {
 def written(mutant: Mutant) -> list[str]:
     """The text of a mutant: one that has the program's changes nothing."""
     p, placement = mutant
-    text = text_of(p, placement)
-    return [text.frame_source(), *lines_of(text, p)]
+    text = PlanText(p, placement)
+    return [text.frame_source(), *text.lines()]
 
 
 def outcome(mutant: Mutant, low: LoweredLoss) -> list[bytes] | str:
@@ -76,8 +76,8 @@ def outcome(mutant: Mutant, low: LoweredLoss) -> list[bytes] | str:
     given = data_of(low)
     targets = [np.array(w.ref.data) for w in low.deltas if is_array(w.ref.data)]
     try:
-        text = text_of(p, placement)
-        made._compile(text, lines_of(text, p))
+        text = PlanText(p, placement)
+        made._compile(text, text.lines())
         frame = made.take()
         for buffer in frame[: len(placement.buffers)]:
             buffer.fill(np.nan if buffer.dtype.kind == "f" else 7)
