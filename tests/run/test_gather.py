@@ -16,7 +16,7 @@ from wengert import Do, DoubleLayer, gather
 from wengert.errors import Failures
 from wengert.plugins import SGD
 from wengert.run import Batched, Parallel, Sequential
-from wengert.run.batching import scheduler
+from wengert.run.batching import executor as batching
 
 Branch = Callable[[DoubleLayer], Any]  # Any: a layer, or a Do of a tape or of data
 BRANCHES: dict[str, Branch] = {
@@ -128,7 +128,7 @@ async def outer(x: DoubleLayer, depth: int, wait: Callable[[], object]) -> Doubl
 def test_functions_of_unlike_depth_meet(
     index: int, left: int, right: int, function: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(scheduler, "_PATIENCE", 0.005)  # fibers that have stopped wait so long at each depth
+    monkeypatch.setattr(batching, "_PATIENCE", 0.005)  # fibers that have stopped wait so long at each depth
     (a, b), (c, d), executor = (
         weights(),
         weights(),

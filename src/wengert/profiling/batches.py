@@ -22,7 +22,7 @@ from wengert.lazy import LazyDelta
 from wengert.profiling.programs import Part, ProgramLine, ProgramTimes, line_of, plain
 from wengert.program.emit import Kernel, ProgramText
 from wengert.program.program import Argument, Eqn, Program, SourceInfo, Var, printed_lines
-from wengert.run.batching.execution import Binding, BoundSchedule, Direction, Kernels
+from wengert.run.batching.bound import Binding, BoundSchedule, Direction, Kernels
 from wengert.run.batching.kernel import BatchedKernel, Workspace
 from wengert.run.batching.region import RowSource
 from wengert.site import position

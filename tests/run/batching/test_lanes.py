@@ -20,7 +20,7 @@ from wengert import Do, errors
 from wengert.graph.store import STORE
 from wengert.plugins import SGD, Adam, LearningRate
 from wengert.run import Batched, Sequential
-from wengert.run.batching import lanes
+from wengert.run.batching import bound
 from wengert.run.fibers import TURN, in_turn
 from wengert.run.threads.autotune import SpeculationTuner, Terms
 from wengert.run.threads.pool import Uses, needs_of
@@ -33,7 +33,7 @@ class WithAdam(Adam, LearningRate): ...
 def lanes_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Launches are on lanes from the second run on, and nothing is too small for threads, which switch often."""
     terms = Terms(handoff=0.0, timed=1, tried=0)
-    monkeypatch.setattr(lanes.Pass.__init__, "__defaults__", (terms,))
+    monkeypatch.setattr(bound.Pass.__init__, "__defaults__", (terms,))
     monkeypatch.setattr(SpeculationTuner, "pays", lambda self, of: True)
     with switching():
         yield
@@ -99,13 +99,13 @@ def test_launches_on_lanes_have_the_bits_and_the_report_of_one_thread(settings: 
 
 def test_they_run_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks: list[int] = []
-    usual = lanes.Pass._on_lanes
+    usual = bound.Pass._on_lanes
 
     def noticed(self: Any, launch: Any, of: Any) -> None:  # Any: as of the usual one
         tasks.append(len(of.parts))
         usual(self, launch, of)
 
-    monkeypatch.setattr(lanes.Pass, "_on_lanes", noticed)
+    monkeypatch.setattr(bound.Pass, "_on_lanes", noticed)
     trained(Batched(threads=2))
     assert len(tasks) > 8
     assert min(tasks) > 1
@@ -131,8 +131,8 @@ def test_launches_that_use_the_same_rows_wait_for_each_other() -> None:
 
 
 def test_too_little_stays_on_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lanes.Pass.__init__, "__defaults__", (Terms(handoff=10.0),))
-    monkeypatch.setattr(lanes.Pass, "_on_lanes", lambda *_: pytest.fail("handed to threads"))
+    monkeypatch.setattr(bound.Pass.__init__, "__defaults__", (Terms(handoff=10.0),))
+    monkeypatch.setattr(bound.Pass, "_on_lanes", lambda *_: pytest.fail("handed to threads"))
     trained(Batched(threads=2))
 
 

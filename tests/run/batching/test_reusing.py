@@ -17,8 +17,8 @@ from tests.run.batching.trees import Layer, TreeLSTM, close, sequential, trees
 from wengert import run
 from wengert.plugins import SGD
 from wengert.run.batching import schedule as scheduling
+from wengert.run.batching.bound import BoundSchedule
 from wengert.run.batching.cache import ScheduleCache
-from wengert.run.batching.execution import BoundSchedule
 from wengert.run.batching.region import Region
 from wengert.run.batching.schedule import FreeRows, Liveness, Read, Schedule
 

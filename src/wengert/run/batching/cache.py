@@ -15,16 +15,15 @@ from typing import Any, Final
 
 from wengert.arrays import Value, all_quiet, one_like
 from wengert.arrays.places import Places, argsort, ascending, equal, flags, glance, places, span
-from wengert.arrays.rows import stacked
 from wengert.control import Run
 from wengert.graph.binding import Refs
 from wengert.graph.node import Expression, Node
 from wengert.graph.operation import EXTERNAL, Signature
 from wengert.graph.order import below
 from wengert.ops.joining import STACK
-from wengert.run.batching.execution import BatchRun, BoundSchedule, Kernels
+from wengert.run.batching.bound import BoundSchedule, Kernels, Lanes
+from wengert.run.batching.execution import BatchRun, Known
 from wengert.run.batching.grouping import grouped
-from wengert.run.batching.lanes import Lanes
 from wengert.run.batching.ragged import family_of, of_any_size
 from wengert.run.batching.region import (
     BITS,
@@ -40,7 +39,7 @@ from wengert.run.batching.region import (
 )
 from wengert.run.batching.report import Report, counted_keys
 from wengert.run.batching.schedule import Place, Schedule, scheduled
-from wengert.run.batching.traversal import KnownValues, region_of
+from wengert.run.batching.traversal import region_of
 from wengert.run.commit import Interrupted, settle
 from wengert.run.compiled.cache import Cache, Item
 from wengert.run.compiled.plan import Bound
@@ -77,7 +76,7 @@ class ScheduleCache(Plans):
         self._schedules: Cache[int, _Cached] = Cache(_ALIKE)
         self.latest = 0  # the greatest serial of what has been recorded
 
-    def record(self, roots: Sequence[Node], known: KnownValues | None, before: int) -> Region:
+    def record(self, roots: Sequence[Node], known: Known | None, before: int) -> Region:
         """The nodes below `roots` that have no value yet; `before` is what `latest` was when the run began."""
         begun = self.source.clock()
         latest = max([node.serial for node in roots], default=0)
@@ -313,22 +312,6 @@ def _stack_of(root: Node) -> tuple[Node, tuple[Signature, ...]] | None:
     return (stack, tuple([x.signature for x in readers])) if plain else None
 
 
-class _Weights:
-    """The data of weights as they were when a run began."""
-
-    def __init__(self, snapshot: int, refs: Refs) -> None:
-        self.snapshot = snapshot
-        self.refs = refs
-
-    def __getitem__(self, weight: Any) -> Value:  # Any: a weight of any kind
-        return self.refs.get(weight, weight.ref).at(self.snapshot)
-
-    def stacked(
-        self, given: Sequence[Any]
-    ) -> Value:  # Any: literals, as nothing that is kept has other values
-        return stacked(given)
-
-
 class KeptRun:
     """One run of a schedule that was found."""
 
@@ -375,7 +358,10 @@ class KeptRun:
         return value, change
 
     def _forward(self, snapshot: int, keeps: bool, run: Run | None) -> BatchRun:
-        batch = BatchRun(self.bound, _Weights(snapshot, self.refs), keeps)
+        values: dict[Expression, Value] = {}
+        for weight in self.bound.weights():
+            values[weight] = self.refs.get(weight, weight.ref).at(snapshot)
+        batch = BatchRun(self.bound, Known(values), keeps)
         try:
             with all_quiet():
                 batch.forward(_nothing if run is None else run.check)

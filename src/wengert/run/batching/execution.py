@@ -1,202 +1,49 @@
 """One run of a schedule that is bound to weights and literals: launches forward, and backward in the opposite order.
 
-Knows: that literals are stacked once for as long as an expression is kept; tables of values and of deltas, of which a
-launch gets views where it can; that single rows, and those that no table can hold, run node by node by the ordinary
-rules; that the delta of a weight is put together from those of all launches at the end.
+Knows: tables of values and of deltas, of which a launch gets views where it can; that single rows, and those that no
+table can hold, run node by node by the ordinary rules; that the delta of a weight is put together from those of all
+launches at the end; that a value is a row of a run until somebody asks for it by itself.
 Refuses to know: which graph this is, what a launch computes, and what becomes of the results.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial, reduce
 from itertools import chain
 from operator import add, itemgetter
-from time import perf_counter
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from wengert.arrays import FLOAT32, Value, copied, is_array, is_out_of_memory, without_memory
-from wengert.arrays.places import Places
-from wengert.arrays.rows import add_rows, add_runs, filled, new_rows, repeated, run_sums, stacked, taken
+from wengert.arrays.places import argsort, places
+from wengert.arrays.rows import (
+    add_rows,
+    add_runs,
+    filled,
+    joined_rows,
+    new_rows,
+    repeated,
+    run_sums,
+    stacked,
+    taken,
+)
 from wengert.errors import DeviceError, combine, raise_all
 from wengert.graph.apply import resolve
 from wengert.graph.kinds import Column, Kind
 from wengert.graph.node import Expression, Node, new_node
 from wengert.graph.operation import UNRESOLVED, Signature
-from wengert.graph.template import CellSignature, Parts
+from wengert.graph.template import PART, Parts
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
-from wengert.run.batching.kernel import BatchedKernel, Workspace, batched_kernel
-from wengert.run.batching.lanes import Lanes, Pass
+from wengert.run.batching.bound import Binding, BoundSchedule
+from wengert.run.batching.kernel import BatchedKernel, Workspace
 from wengert.run.batching.ragged import JoinedExamples, in_rows
-from wengert.run.batching.region import Group, GroupForm, Region, RowSource, why_alone
-from wengert.run.batching.report import Alone, Line, Report, counted_keys
-from wengert.run.batching.schedule import Launch, Place, Read, Schedule, Table
+from wengert.run.batching.region import Region, RowSource
+from wengert.run.batching.schedule import Launch, Place, Read, Table
 from wengert.run.loops import Failure, Values, backward, forward, total
-from wengert.run.threads.loops import is_foreign
 
 A = TypeVar("A")
 _launched = itemgetter(0)
-Direction = Literal["forward", "backward"]
-
-
-@dataclass(slots=True)
-class Binding:
-    """All that one group has besides rows."""
-
-    form: GroupForm
-    signature: Signature | None
-    weights: list[tuple[int, Weight]] = field(default_factory=list)  # by operand
-    literals: dict[int, tuple[bool, Value]] = field(
-        default_factory=dict
-    )  # whether it is shared, and the literals
-    given: list[Any] = field(default_factory=list)  # Any: literals, and nodes whose values are known
-    nodes: list[Node] | None = None  # of what runs node by node
-    signatures: list[CellSignature] = field(default_factory=list)  # of examples of unlike sizes
-    at: tuple[Any, int] = ("", 0)  # Any: where the user built one of its nodes, as a node has it
-
-    @property
-    def several(self) -> bool:
-        """True if one row gives several results."""
-        of = self.signature
-        return self.form.source is RowSource.CELL and isinstance(of, CellSignature) and not of.template.single
-
-
-class Kernels:
-    """The kernels of an executor, and who is told how long launches take: nobody."""
-
-    clock: Callable[[], float] = perf_counter  # of seconds
-
-    def of(self, signature: Signature, shared: tuple[bool, ...], binding: Binding) -> BatchedKernel:
-        """The kernel of the operation or cell of a group."""
-        return batched_kernel(signature, shared)
-
-    def ran(self, bound: BoundSchedule, part: Direction, seconds: Sequence[float], total: float) -> None:
-        """A region has run forward or backward: the time of each of its launches, and of all."""
-
-
-class BoundSchedule:
-    """A schedule with the weights and literals of one graph."""
-
-    def __init__(
-        self,
-        region: Region,
-        schedule: Schedule,
-        report: Report,
-        lanes: Lanes | None = None,
-        source: Kernels | None = None,
-    ) -> None:
-        self.schedule = schedule
-        self.report = report
-        self.source = Kernels() if source is None else source
-        self.passes: tuple[Pass, Pass] | None = None  # forward and backward, on several threads
-        self._lanes = lanes
-        if lanes is not None:
-            self.passes = lanes.passes(schedule, region)
-        self.bindings = [
-            _binding(group, order, region)
-            for group, order in zip(region.groups, schedule.orders, strict=True)
-        ]
-        self.kernels: list[BatchedKernel | None] = []  # of each launch; None where it needs none, or has none
-        self.rows: dict[tuple[int, BatchedKernel], int] = {}  # of all launches that have one workspace
-        why: dict[int, str] = {}
-        for launch in schedule.launches:
-            kernel = self._kernel(launch)
-            if kernel is not None and kernel.reason is not None:
-                why[launch.group], kernel = kernel.reason, None
-            if kernel is not None:
-                self.rows[launch.group, kernel] = self.rows.get((launch.group, kernel), 0) + launch.width
-            self.kernels.append(kernel)
-        self._alone: list[Alone] = []
-        for number, (binding, group) in enumerate(zip(self.bindings, region.groups, strict=True)):
-            of = binding.signature
-            if of is not None and (binding.nodes or number in why):
-                reason = why.get(number) or why_alone(of)
-                self._alone.append((of.operation.name, reason, group.site, len(group.members)))
-        self._keys = counted_keys(region.groups)
-        self._lines: Sequence[Line | None] = ()  # of the report, which may be cleared between runs, by group
-
-    def ran(self, part: Direction, seconds: Sequence[float], total: float) -> None:
-        """Report a run of all launches, and how long each of them took."""
-        if part == "forward":
-            self._lines = self.report.begin(self._keys, self._alone)
-        for launch, spent in zip(self.schedule.launches, seconds, strict=True):
-            line = self._lines[launch.group]
-            if line is not None:
-                line.seconds += spent
-                if part == "forward":
-                    line.add(launch)
-        self.source.ran(self, part, seconds, total)
-
-    def each(self, launch: Launch, call: Callable[[int], A]) -> list[A]:
-        """The results of a call for each row of a launch that no kernel computes."""
-        signature = self.bindings[launch.group].signature
-        if self._lanes is None or launch.alone or signature is None or not is_foreign(signature):
-            return [call(row) for row in range(launch.width)]
-        return self._lanes.each(call, launch.width)
-
-    @property
-    def keepable(self) -> bool:
-        """True if nothing in here holds on to a node."""
-        return not any(
-            b.nodes is not None or any(isinstance(x, Node) for x in b.given) for b in self.bindings
-        )
-
-    def weights(self) -> list[Weight]:
-        """All weights that are read."""
-        found = dict.fromkeys(w for binding in self.bindings for _, w in binding.weights)
-        for binding in self.bindings:  # a weight that is lifted is a given row
-            if binding.form.source is RowSource.GIVEN and binding.form.results[0].trainable:
-                found |= dict.fromkeys(x for x in binding.given if isinstance(x, Weight))
-        return list(found)
-
-    def _kernel(self, launch: Launch) -> BatchedKernel | None:
-        binding = self.bindings[launch.group]
-        if binding.signature is None or launch.alone or binding.form.source is RowSource.STACK:
-            return None
-        shared = [True] * len(binding.signature.kinds)
-        for i, read in zip(binding.form.rows, launch.reads, strict=True):
-            shared[i] = read.one
-        for i, (one, _) in binding.literals.items():
-            shared[i] = one
-        return self.source.of(binding.signature, tuple(shared), binding)
-
-
-def _binding(group: Group, order: Places, region: Region) -> Binding:
-    binding = Binding(group.form, group.signature, at=group.at)
-    if group.form.source is RowSource.GIVEN:
-        binding.given = [group.given[i] for i in group.order[order].tolist()]
-    if group.signature is None:
-        return binding
-    signature = group.signature
-    binding.weights = list(zip(group.form.weights, group.weights, strict=True))
-    if isinstance(signature, CellSignature):
-        first = len(signature.template.parameters)
-        binding.weights += enumerate(signature.template.captured, first)
-    if group.form.source is RowSource.ALONE:
-        binding.nodes = [region.node(number) for number in group.members[order].tolist()]
-    if group.form.source is RowSource.RAGGED:
-        signatures: list[Any] = [group.signatures[i] for i in group.order[order].tolist()]  # Any: of cells
-        binding.signatures = signatures
-        binding.literals = {i: (False, group.each_literal(i, order)) for i in group.form.literals}
-        return binding
-    for i in group.form.literals:
-        if binding.nodes is None:
-            binding.literals[i] = group.literals_at(i, order)
-        else:
-            binding.literals[i] = True, [node.operands[i] for node in binding.nodes]
-    return binding
-
-
-class GivenValues(Protocol):
-    """The place where values of weights and of what is given are looked up."""
-
-    def __getitem__(self, x: Expression, /) -> Value: ...
-
-    def stacked(self, given: Sequence[Any], /) -> Value:  # Any: as in `Binding`
-        """The values of what is given as one table."""
-        ...
 
 
 class BatchRun:
@@ -206,7 +53,7 @@ class BatchRun:
     """
 
     def __init__(
-        self, bound: BoundSchedule, values: GivenValues, keeps: bool, region: Region | None = None
+        self, bound: BoundSchedule, values: Known, keeps: bool, region: Region | None = None
     ) -> None:
         self.bound = bound
         self.region = region
@@ -583,6 +430,93 @@ def _zeros(of: Table) -> Any:  # Any: as in `BatchRun.tables`
 def _own(x: Value) -> Value:
     """A copy of what lies where the next launch writes."""
     return copied(x) if is_array(x) else x
+
+
+# -- values of several runs --------------------------------------------------------------------------
+
+
+class Known:
+    """The values of an evaluation, each by itself or as a row of a round."""
+
+    def __init__(self, values: dict[Expression, Value]) -> None:
+        self._values = values  # of those by itself
+        self._rounds: dict[Expression, BatchRun] = {}  # of all their nodes
+        self._parts: list[BatchRun] = []  # with nodes that were not met one by one
+        self._newest = 0  # serial of all their nodes
+
+    def close(self) -> None:
+        """Let go of all rounds, which hold this."""
+        self._rounds.clear()
+        self._parts.clear()
+
+    @property
+    def rounds(self) -> bool:
+        """True if there are any rounds."""
+        return len(self._rounds) > 0
+
+    def add(self, of: BatchRun) -> None:
+        """One more round."""
+        assert of.region is not None, "its nodes may be asked for"
+        self._rounds.update(dict.fromkeys(of.region.codes, of))
+        self._newest = max(self._newest, int(of.region.serials[-1]))
+        if not of.region.complete:
+            self._parts.append(of)
+
+    def __contains__(self, x: object) -> bool:
+        if x in self._values:
+            return True
+        if not isinstance(x, Node):
+            return False
+        made = x.operands[0] if x.signature.operation is PART else x  # what a cell gave is as old as the cell
+        return made.serial <= self._newest and self._found(x) is not None
+
+    def __getitem__(self, x: Expression) -> Value:
+        """Its value, which from now on it has by itself."""
+        if x not in self._values:
+            found = self._found(x)
+            assert found is not None, "asked of known expressions only"
+            of, place = found
+            self._values[x] = of.value(place)
+        return self._values[x]
+
+    def stacked(self, given: Sequence[Any]) -> Value:  # Any: literals, and nodes whose values are known
+        """All values as one table; of those that are rows of another one nobody is looked at by itself."""
+        if not self._rounds:
+            return stacked([self._values[x] if isinstance(x, Expression) else x for x in given])
+        groups: dict[tuple[BatchRun, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
+        for i, x in enumerate(given):
+            key, value = self._row(x)
+            at, values = groups.setdefault(key, ([], []))
+            at.append(i)
+            values.append(value)
+        pieces = [
+            stacked(values) if key is None else taken(key[0].tables[key[1]], places(values))
+            for key, (_, values) in groups.items()
+        ]
+        if len(pieces) == 1:
+            return pieces[0]
+        order = [i for at, _ in groups.values() for i in at]
+        return taken(joined_rows(pieces), argsort(places(order)))
+
+    def _row(self, x: Any) -> tuple[tuple[BatchRun, int] | None, Any]:  # Any: as above
+        """In which table it is which row, or no table and the value."""
+        if not isinstance(x, Expression):
+            return None, x
+        found = self._found(x) if x not in self._values else None
+        if found is None or found[0].bound.schedule.tables[found[1][0]].loose:
+            return None, self[x]
+        of, (table, row) = found
+        return (of, table), row
+
+    def _found(self, x: Expression) -> tuple[BatchRun, Place] | None:
+        of_x = self._rounds.get(x)
+        if of_x is None and isinstance(x, Node) and x.signature.operation is PART:
+            of_x = self._rounds.get(x.operands[0])
+        for of in self._parts if of_x is None else (of_x,):
+            place = of.place(x)
+            if place is not None:
+                return of, place
+        return None
 
 
 # -- rows by themselves -------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from wengert.arrays.places import (
     Places,
@@ -34,6 +34,7 @@ from wengert.graph.node import Expression, Node
 from wengert.graph.operand import LITERAL, found_kind
 from wengert.graph.operation import UNRESOLVED, Signature, exactly
 from wengert.graph.template import PART, CellSignature
+from wengert.run.batching.execution import Known
 from wengert.run.batching.ragged import family_of, of_any_size
 from wengert.run.batching.region import (
     BITS,
@@ -63,15 +64,7 @@ NO_SUBGRAPH: Final = Subgraph(
 )  # of a node that is to have none
 
 
-class KnownValues(Protocol):
-    """All expressions that have a value already."""
-
-    def __contains__(self, x: object, /) -> bool: ...
-
-    def __getitem__(self, x: Expression, /) -> Any: ...  # Any: data of every type
-
-
-def region_of(roots: Sequence[Node], known: KnownValues | None = None, before: int = 0) -> Region:
+def region_of(roots: Sequence[Node], known: Known | None = None, before: int = 0) -> Region:
     """The nodes below `roots`; one that is `known` is a given value, and nothing below it is looked at.
 
     A node whose serial is not above `before` may be kept by somebody.
@@ -118,7 +111,7 @@ class _Summit(NamedTuple):
 class _Traversal:
     """`nodes` by number as they are met, and their `codes`."""
 
-    def __init__(self, known: KnownValues | None = None) -> None:
+    def __init__(self, known: Known | None = None) -> None:
         self.known = known  # None: nothing
         self.nodes: list[Any] = []  # Any: nodes of every kind
         self.serials: list[int] = []  # theirs: read while a node is at hand
