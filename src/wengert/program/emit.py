@@ -81,9 +81,11 @@ class ProgramText:
         placement: Placement,
         targets: Sequence[Var] = (),
         fused: Iterable[FusedCall] = (),
+        updates: Mapping[Eqn, FusedCall] | None = None,
     ) -> None:
         self.eqns, self.outputs, self.placement = eqns, outputs, placement
         self._fused = {e: call for call in fused for e in call.group.eqns}
+        self._updates = updates or {}  # of effects
         self.constants = Constants()
         self.inputs = [f"p{i}" for i in range(len(inputs))]
         self.names: dict[Var, str] = {}
@@ -143,19 +145,22 @@ class ProgramText:
     def _call_of_group(self, call: FusedCall) -> list[str]:
         """The call of a fused group; results without a place get arrays of their own."""
         group, made = call.group, []
-        read, _ = group.dtypes()
         for x in group.outputs:
             if x not in self.names:
                 self.names[x] = f"v{len(self.names)}"
                 made.append(self._new(x))
-        given = [
+        results = [self.names[x] for x in group.outputs]
+        return [*made, self._called(call.function, [*self._given_to(group), *results], ())]
+
+    def _given_to(self, group: FusedGroup) -> list[str]:
+        """The operands of a fused group."""
+        read, _ = group.dtypes()
+        return [
             f"{self.constants.name(dtype.type)}({self.names[x]})"
             if x.aval.form == "number"
             else self.names[x]
             for x, dtype in zip(group.inputs, read, strict=True)
         ]
-        results = [self.names[x] for x in group.outputs]
-        return [*made, self._called(call.function, [*given, *results], ())]
 
     def _new(self, x: Var) -> str:
         """The line that makes an array for a result."""
@@ -164,6 +169,10 @@ class ProgramText:
 
     def change(self, e: Eqn) -> str:
         """The text of the changes of an effect, among those of others in a list."""
+        call = self._updates.get(e)
+        if call is not None:
+            given = [*self._given_to(call.group), self.names[e.arguments[0]]]
+            return f"({self.constants.name(call.function)}, {', '.join(given)})"
         arguments, options = self._arguments(e)
         if e.function is subtract_into:
             w, d = arguments

@@ -7,6 +7,7 @@ Refuses to know: compilers and devices.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any, Final, Literal, NamedTuple
 
@@ -21,7 +22,7 @@ from wengert.graph.order import below
 from wengert.graph.products import Also
 from wengert.program.build import NoProgram
 from wengert.program.cuda import for_device
-from wengert.program.fused import FusedGroup, fused
+from wengert.program.fused import FusedGroup, fused, fused_updates
 from wengert.program.loops import C, loop_text
 from wengert.program.program import Program
 from wengert.run.compiled.lowered import device_of, finished, lowered_in_steps
@@ -71,7 +72,8 @@ def kernels(do: Do[Any], dialect: DialectName = "c") -> list[KernelText]:  # Any
 def _texts(p: Program, dialect: str) -> list[Callable[[str], str]]:
     if dialect == "cuda":
         return [kernel.text for kernel in for_device(p).kernels]
-    return [partial(_loop, group) for group in fused(simplified(p))[1]]
+    _, groups = fused(p := simplified(p))
+    return [partial(_loop, group) for group in (*groups, *(x.group for x in fused_updates(p, groups)))]
 
 
 def _loop(group: FusedGroup, name: str) -> str:
@@ -92,9 +94,7 @@ def _program_of(question: Question[Any]) -> Program | None:  # Any: its answer
     nodes, weights = below(root, {})
     back, on_device = question.method != "predict", device_of(nodes) is not None
     steps = lowered_in_steps(nodes, weights, back, wanted, also, on_device)
-    try:
-        with all_quiet():
-            made = finished(steps)
-            return made.program(made.updates() if question.method == "train" and made.deltas else None)
-    except NoProgram:
-        return None
+    with all_quiet(), suppress(NoProgram):
+        made = finished(steps)
+        return made.program(made.updates() if question.method == "train" and made.deltas else None)
+    return None

@@ -34,7 +34,7 @@ from wengert.arrays.compilers import (
 )
 from wengert.arrays.kernels import BY_PROCESSOR, new_buffer
 from wengert.program.emit import FusedCall
-from wengert.program.fused import FusedGroup, fused, seconds_of
+from wengert.program.fused import FusedGroup, FusedUpdate, fused, fused_updates, seconds_of
 from wengert.program.loops import C, axes_of, loop_text
 from wengert.program.program import Eqn, Function, Program, Values, Var, assign
 from wengert.run.compiled.program import PlanProgram, PlanText, buffers_of, simplified
@@ -89,6 +89,7 @@ class Candidate:
         self.over = sum(map(seconds_of, p.eqns)) < LEAST  # there will be none
         self._p: Program | None = None if self.over else p
         self._eqns: list[Eqn] = []  # in an order in which those of a group follow each other
+        self._updates: list[FusedUpdate] = []
         self._found: Library | None = None  # its groups, once somebody has looked for them
         self.asked = False
         self.pays_at = _RUNS  # the number of runs after which it pays to compile them
@@ -115,7 +116,7 @@ class Candidate:
         finally:
             self.over = over
             if over or self.made is not None:
-                self._p, self._found, self._eqns = None, None, []
+                self._p, self._found, self._eqns, self._updates = None, None, [], []
             self.asked = False
 
     def _stepped(self, runs: int) -> bool:
@@ -126,7 +127,8 @@ class Candidate:
         if self._found is None:
             self._p = p = simplified(p)
             self._eqns, groups = fused(p, COMPILING.refused)
-            self._found = Library(groups)
+            self._updates = [*fused_updates(p, groups, COMPILING.refused)]
+            self._found = Library([*groups, *(update.group for update in self._updates)])
         library, folder = self._found, cache_folder()
         saves = sum(group.saves for group in library.groups)
         if not library.groups or not (runs * saves >= COMPILING_SECONDS or library.known(compiler, folder)):
@@ -145,15 +147,21 @@ class Candidate:
                 "%d of %d loops have other bits than numpy's and are not used", len(left), len(functions)
             )
         if calls:
-            self.made = FusedProgram(replace(p, eqns=self._eqns), calls)
+            self.made = FusedProgram(replace(p, eqns=self._eqns), calls, self._updates)
         return bool(calls)
 
 
 class FusedProgram(PlanProgram):
-    """A program that calls a function for each fused group."""
+    """A program that calls a function for each fused group, and for each of some updates."""
 
-    def __init__(self, p: Program, calls: Sequence[FusedCall]) -> None:
-        text = PlanText(p, buffers_of(p, groups=[call.group for call in calls]), calls)
+    def __init__(self, p: Program, calls: Sequence[FusedCall], updates: Sequence[FusedUpdate] = ()) -> None:
+        of = {call.group: call for call in calls}
+        changed = {update.old: update for update in updates if update.group in of}
+        steps = {update.step for update in changed.values()}
+        news = {update.new: of.pop(update.group) for update in changed.values()}
+        effects = [changed[e].new if e in changed else e for e in p.effects]
+        p = replace(p, eqns=[e for e in p.eqns if e not in steps], effects=effects)
+        text = PlanText(p, buffers_of(p, groups=[*of]), [*of.values()], news)
         self._compile(text, text.lines())
 
 

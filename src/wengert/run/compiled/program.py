@@ -178,8 +178,14 @@ def buffers_of(
 class PlanText(ProgramText):
     """The text of a program: who runs it gets the first output after the last equation, and is asked for targets."""
 
-    def __init__(self, p: Program, placement: Placement, calls: Sequence[FusedCall] = ()) -> None:
-        super().__init__(p.inputs, p.eqns, (), placement, p.targets or (), calls)
+    def __init__(
+        self,
+        p: Program,
+        placement: Placement,
+        calls: Sequence[FusedCall] = (),
+        updates: Mapping[Eqn, FusedCall] | None = None,
+    ) -> None:
+        super().__init__(p.inputs, p.eqns, (), placement, p.targets or (), calls, updates)
         self.program = p
 
     def lines(
