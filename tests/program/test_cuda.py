@@ -59,7 +59,7 @@ WEIGHTS = nets_ours._Weights
 def losses_of(name: str, on: Callable[[Any], Any], patch: pytest.MonkeyPatch) -> Iterator[Any]:
     """The losses of a network of the benchmarks, batch by batch, with arrays where `on` puts them."""
 
-    def stepping(given: Given, loss: Callable[..., Any]) -> Any:
+    def stepping(given: Given, loss: Callable[..., Any], executor: object = None) -> Any:
         batches = [tuple(on(x) if x.dtype.kind == "f" else x for x in batch) for batch in given.batches]
         return (loss(*batches[i % len(batches)]) for i in range(100))
 

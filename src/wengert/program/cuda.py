@@ -2,7 +2,7 @@
 
 Knows: that a block computes lines, each with all of its threads, or elements, each with one; where an element of an
 operand lies that is read by row, by column, whole, or as one number; that groups of one text are one launch, by a table
-of addresses and lengths. The text depends on the structure alone: blocks are a parameter of it.
+of addresses and lengths. The text depends on the structure alone.
 Refuses to know: cupy and devices, and when a kernel is compiled.
 """
 
@@ -49,16 +49,15 @@ CUDA: Final = Fusing(
 
 @dataclass(frozen=True, eq=False)
 class CudaKernel:
-    """A launch of the kernel of a group, or of several that have one text, and the threads of a block."""
+    """A launch of the kernel of a group, or of several that have one text."""
 
     name: str
     groups: tuple[FusedGroup, ...]
-    most: int  # threads of any block
 
     @property
     def threads(self) -> int:
         """The threads of a block."""
-        return threads_of(self.groups[0], self.most)
+        return threads_of(self.groups[0])
 
     @property
     def source(self) -> str:
@@ -67,7 +66,7 @@ class CudaKernel:
 
     def text(self, name: str) -> str:
         """The kernel under another name."""
-        return (many_text if len(self.groups) > 1 else kernel_text)(self.groups[0], name, self.most)
+        return (many_text if len(self.groups) > 1 else kernel_text)(self.groups[0], name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,13 +92,12 @@ class LaunchPlan:
         return [step for step in self.steps if isinstance(step, CudaKernel)]
 
 
-def for_device(p: Program, threads: int = THREADS) -> LaunchPlan:
+def for_device(p: Program) -> LaunchPlan:
     """A program as it was traced, for a device."""
     p = as_matrices(p, cuda_formula_of)
     eqns, found = fused(p, (), CUDA)
-    return LaunchPlan(
-        p, tuple(_Scheduling(eqns, [g for g in found if not is_open(g.space[0][1:])], threads).steps())
-    )
+    groups = [g for g in found if not is_open(g.space[0][1:])]
+    return LaunchPlan(p, tuple(_Scheduling(eqns, groups).steps()))
 
 
 Unit = FusedGroup | Eqn
@@ -111,8 +109,7 @@ class _Scheduling:
     Sums of columns that are ready together are one launch, and so are groups of one text whose results nobody reads.
     """
 
-    def __init__(self, eqns: Sequence[Eqn], groups: Sequence[FusedGroup], threads: int) -> None:
-        self._threads = threads
+    def __init__(self, eqns: Sequence[Eqn], groups: Sequence[FusedGroup]) -> None:
         of = {e: g for g in groups for e in g.eqns}
         units = [of.get(e, e) for e in eqns]
         self._places = {unit: i for i, unit in enumerate(dict.fromkeys(units))}
@@ -154,13 +151,13 @@ class _Scheduling:
             if isinstance(unit, Eqn):
                 yield unit
             else:
-                together.setdefault(kernel_text(unit, "kernel", self._threads), []).append(unit)
+                together.setdefault(kernel_text(unit, "kernel"), []).append(unit)
         yield from map(self._kernel, together.values())
 
     def _kernel(self, groups: Sequence[FusedGroup]) -> CudaKernel:
-        text = CudaKernel("kernel", tuple(groups), self._threads).source
+        text = CudaKernel("kernel", tuple(groups)).source
         name = self._names.setdefault(text, f"kernel{len(self._names)}")
-        return CudaKernel(name, tuple(groups), self._threads)
+        return CudaKernel(name, tuple(groups))
 
 
 def is_column_sum(e: Eqn) -> bool:
@@ -184,24 +181,24 @@ def _is_flat(group: FusedGroup) -> bool:
     )
 
 
-def threads_of(group: FusedGroup, threads: int = THREADS) -> int:
+def threads_of(group: FusedGroup) -> int:
     """The threads of a block: all of it for elements, for a line as many as it pays for."""
     if not group.along_lines:
-        return threads
+        return THREADS
     length = sizes_for(group.space[0], 1)[-1]
-    return min(threads, max(_WARP, -(-length // (8 * _WARP)) * _WARP))
+    return min(THREADS, max(_WARP, -(-length // (8 * _WARP)) * _WARP))
 
 
 # -- text ----------------------------------------------------------------------------------------------------
 
 
-def kernel_text(group: FusedGroup, name: str, threads: int = THREADS) -> str:
+def kernel_text(group: FusedGroup, name: str) -> str:
     """The kernel of a group, with all that it calls."""
-    lines = _lines(group, name, threads) if group.along_lines else _elements(group, name, threads)
-    return _dialect(group, threads).module(["\n".join([*lines, ""])])
+    lines = _lines(group, name) if group.along_lines else _elements(group, name)
+    return _dialect(group).module(["\n".join([*lines, ""])])
 
 
-def many_text(group: FusedGroup, name: str, threads: int = THREADS) -> str:
+def many_text(group: FusedGroup, name: str) -> str:
     """One kernel for several groups that have this text: a row of its table is the first block of a group, the number
     of its elements, and the address or the number of each operand; a row with a block that is none ends it.
     """
@@ -213,13 +210,13 @@ def many_text(group: FusedGroup, name: str, threads: int = THREADS) -> str:
             lines.append(f"  const {t} x{i - 2} = ({t})__longlong_as_double(row[{i}]);")
         else:
             lines.append(f"  {'' if made else 'const '}{t} *const x{i - 2} = ({t} *)row[{i}];")
-    lines.append(f"  const long long i = (blockIdx.x - row[0]) * {threads} + threadIdx.x;")
-    lines += ["  if (i < row[1]) {", *body(group, _places(group), _dialect(group, threads)), "  }", "}", ""]
-    return _dialect(group, threads).module(["\n".join(lines)])
+    lines.append(f"  const long long i = (blockIdx.x - row[0]) * {THREADS} + threadIdx.x;")
+    lines += ["  if (i < row[1]) {", *body(group, _places(group), _dialect(group)), "  }", "}", ""]
+    return _dialect(group).module(["\n".join(lines)])
 
 
-def _dialect(group: FusedGroup, threads: int) -> Dialect:
-    size, t = group.space[0][-1] if group.space[0] else 1, threads_of(group, threads)
+def _dialect(group: FusedGroup) -> Dialect:
+    size, t = group.space[0][-1] if group.space[0] else 1, threads_of(group)
     element = f"const int i = threadIdx.x + k * {t};"
     return Dialect(
         head=HEAD,
@@ -261,12 +258,12 @@ def strides_of(group: FusedGroup) -> list[tuple[int, int]]:
     return found
 
 
-def _elements(group: FusedGroup, name: str, threads: int) -> list[str]:
-    first = f"(long long)blockIdx.x * {threads} + threadIdx.x"
+def _elements(group: FusedGroup, name: str) -> list[str]:
+    first = f"(long long)blockIdx.x * {THREADS} + threadIdx.x"
     return [
         _header(group, name, "n"),
-        f"  for (long long i = {first}; i < n; i += (long long)gridDim.x * {threads}) {{",
-        *body(group, _places(group), _dialect(group, threads)),
+        f"  for (long long i = {first}; i < n; i += (long long)gridDim.x * {THREADS}) {{",
+        *body(group, _places(group), _dialect(group)),
         "  }",
         "}",
     ]
@@ -283,9 +280,9 @@ def _places(group: FusedGroup) -> list[str]:
     return found
 
 
-def _lines(group: FusedGroup, name: str, threads: int) -> list[str]:
-    passes, threads = Passes(group, _dialect(group, threads)), threads_of(group, threads)
-    room, outer = -(-sizes_for(group.space[0], 1)[-1] // threads), group.space[0][:-1]
+def _lines(group: FusedGroup, name: str) -> list[str]:
+    passes, outer = Passes(group, _dialect(group)), group.space[0][:-1]
+    room = -(-sizes_for(group.space[0], 1)[-1] // threads_of(group))
     t = cuda_type(group.space[1])
     lines = [_header(group, name, "lines"), f"  __shared__ {t} shared[{_WARP}];"]
     lines.append("  for (long long l = blockIdx.x; l < lines; l += gridDim.x) {")
@@ -354,7 +351,7 @@ def blocks_of(kernel: CudaKernel, count: int) -> int:
     return min(count if kernel.groups[0].along_lines else -(-count // kernel.threads), _MOST_BLOCKS)
 
 
-def count_of(group: FusedGroup, rows: int = 0) -> int:
+def count_of(group: FusedGroup, rows: int) -> int:
     """The elements, or lines, of a group."""
     shape = sizes_for(group.space[0], rows)
     return prod(shape[:-1]) if group.along_lines else prod(shape)
