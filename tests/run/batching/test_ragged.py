@@ -13,7 +13,7 @@ from wengert import run
 from wengert.arrays.segments import RowSegments, RowSums
 from wengert.plugins import SGD
 from wengert.run.batching import cache
-from wengert.run.batching.ragged import family_of
+from wengert.run.batching.ragged import sized_cell
 from wengert.run.batching.schedule import scheduled
 
 SETTINGS = SGD(learning_rate=0.1)
@@ -155,7 +155,7 @@ def test_all_sizes_are_one_launch(of: Cell) -> None:
 def test_what_has_no_rule_goes_by_size() -> None:
     w = Weights()
     cell = wg.cell(lambda *given: over_nodes(w, *given))
-    assert family_of(cell(*next(examples())).signature) is None
+    assert sized_cell(cell(*next(examples())).signature) is None
 
 
 def test_results_with_rows_and_operands_that_were_computed() -> None:

@@ -184,12 +184,12 @@ class BoundSchedule:
         region: Region,
         schedule: Schedule,
         report: Report,
-        lanes: Lanes | None = None,
-        source: Kernels | None = None,
+        lanes: Lanes | None,
+        source: Kernels,
     ) -> None:
         self.schedule = schedule
         self.report = report
-        self.source = Kernels() if source is None else source
+        self.source = source
         self.passes: tuple[Pass, Pass] | None = None  # forward and backward, on several threads
         self._lanes = lanes
         if lanes is not None:

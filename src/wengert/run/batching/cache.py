@@ -24,7 +24,7 @@ from wengert.ops.joining import STACK
 from wengert.run.batching.bound import BoundSchedule, Kernels, Lanes
 from wengert.run.batching.execution import BatchRun, Known
 from wengert.run.batching.grouping import grouped
-from wengert.run.batching.ragged import family_of, of_any_size
+from wengert.run.batching.ragged import of_any_size, sized_cell
 from wengert.run.batching.region import (
     BITS,
     MASK,
@@ -278,9 +278,13 @@ def _readers(root: Node) -> list[Node]:
 def _alike(cells: tuple[Node, ...]) -> GroupForm | None:
     """The form of different cells of data alone that run as one; None where they do not."""
     forms = {x.signature: form_of(x.signature) for x in cells}
-    families = {family_of(signature) for signature in forms} if len(forms) > 1 else {None}
-    apart = len(families) > 1 or (len(forms) > 1 and None in families) or len({*map(id, cells)}) < len(cells)
-    if apart or any(f.source is not RowSource.CELL or f.rows or f.weights for f in forms.values()):
+    sized = [sized_cell(signature) for signature in forms] if len(forms) > 1 else []
+    apart = None in sized or len({cell.family for cell in sized if cell is not None}) > 1
+    if (
+        apart
+        or len({*map(id, cells)}) < len(cells)
+        or any(f.source is not RowSource.CELL or f.rows or f.weights for f in forms.values())
+    ):
         return None
     signature, form = next(iter(forms.items()))
     return form if len(forms) == 1 else of_any_size(signature, form)

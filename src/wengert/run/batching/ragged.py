@@ -89,13 +89,8 @@ _FAMILIES: Final[WeakValueDictionary[tuple[Any, ...], SizeFamily]] = WeakValueDi
 # -- families ------------------------------------------------------------------------------------------
 
 
-def family_of(signature: Signature) -> SizeFamily | None:
-    """The family of a cell on operands of known kinds, found once; None where it has none."""
-    found = _sized(signature)
-    return None if found is None else found.family
-
-
-def _sized(signature: Signature) -> SizedCell | None:
+def sized_cell(signature: Signature) -> SizedCell | None:
+    """A cell on operands of known kinds with its family, found once; None where it has none."""
     try:
         found: SizedCell | None = signature.family
     except AttributeError:
@@ -124,11 +119,11 @@ def _tried(signature: Signature) -> SizedCell | None:
 
 def of_any_size(signature: Signature, form: GroupForm) -> GroupForm:
     """The form of one cell for examples of unlike sizes."""
-    family = family_of(signature)
-    assert family is not None, "several names are of a family"
+    sized = sized_cell(signature)
+    assert sized is not None, "several names are of a family"
     results = [
         kind(of.column, None, of.dtype, of.device, of.role) if rows else of  # rows of any number
-        for of, rows in zip(form.results, family.ragged, strict=True)
+        for of, rows in zip(form.results, sized.family.ragged, strict=True)
     ]
     return form._replace(source=RowSource.RAGGED, results=(*results,))
 
@@ -267,10 +262,9 @@ class JoinedExamples:
         operands: Mapping[int, Sequence[Value]],
         weights: Mapping[int, Value],
     ) -> None:
-        cells = [*map(_sized, members)]
-        family = family_of(members[0])
-        assert family is not None, "a group of unlike sizes is of a family"
-        columns = [*zip(*[cell.sizes for cell in cells if cell is not None], strict=True)]
+        cells = [cell for cell in map(sized_cell, members) if cell is not None]
+        assert len(cells) == len(members), "a group of unlike sizes is of a family"
+        family, columns = cells[0].family, [*zip(*[cell.sizes for cell in cells], strict=True)]
         tables = {i: join_segments(x) if i in family.rows else stacked(x) for i, x in operands.items()}
         values = [x for _, x in sorted({**tables, **weights}.items())]
         self._batch = BatchRows(len(members), columns, values)

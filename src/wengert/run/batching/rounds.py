@@ -470,7 +470,9 @@ class Batching(Evaluation):
                 batch.forward(check)
         except Exception as failure:
             batch.explain(failure)
-            self.schedules.report.alone("a batch", f"{_FAILED} {failure!r}"[:200], nodes[-1].site, nodes.size)
+            report = self.schedules.report
+            report.runs += 1
+            report.alone("a batch", f"{_FAILED} {failure!r}"[:200], nodes[-1].site, nodes.size)
             return False
         if not self.timeline and not self.wanted and len(nodes) == 1:
             place = batch.place(nodes[0])

@@ -35,7 +35,7 @@ from wengert.graph.operand import LITERAL, found_kind
 from wengert.graph.operation import UNRESOLVED, Signature, exactly
 from wengert.graph.template import PART, CellSignature
 from wengert.run.batching.execution import Known
-from wengert.run.batching.ragged import family_of, of_any_size
+from wengert.run.batching.ragged import of_any_size, sized_cell
 from wengert.run.batching.region import (
     BITS,
     MASK,
@@ -575,8 +575,8 @@ def _in_families(names: Mapping[Name, _Named]) -> Iterator[list[_Named]]:
     families: dict[object, list[_Named]] = {}
     for name, named in names.items():
         is_cell = named[1][0].form.source is RowSource.CELL
-        family = family_of(named[0]) if is_cell else None
-        families.setdefault(name if family is None else (family, name[1:]), []).append(named)
+        sized = sized_cell(named[0]) if is_cell else None
+        families.setdefault(name if sized is None else (sized.family, name[1:]), []).append(named)
     yield from families.values()
 
 
