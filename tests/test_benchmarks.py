@@ -219,6 +219,13 @@ def test_a_network_that_people_train_takes_the_same_steps_elsewhere(net: nets.Ne
     assert agreement_of(ours)
 
 
+def test_a_network_without_loops_of_c_has_a_quarter_more() -> None:
+    bars = WORKLOADS["net-cnn"].bars
+    assert bars[f"{OURS}{nets.NUMPY}", nets.TORCH] == nets.SLOWER * bars[OURS, nets.TORCH]
+    without = [name for name in WORKLOADS if (f"{OURS}{nets.NUMPY}", nets.TORCH) in WORKLOADS[name].bars]
+    assert len(without) == 9
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not memory.STATUS.exists(), reason="this system does not count a process's memory")
 @pytest.mark.parametrize("name", memory_of_plans.NETWORKS)

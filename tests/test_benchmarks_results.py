@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks import report, results
+from benchmarks.nets import NUMPY
 from benchmarks.timing import Spread
 from benchmarks.workload import OURS
 
@@ -38,6 +39,13 @@ def test_what_is_slower_has_a_reason_or_says_that_none_is_known() -> None:
     assert "net-mlp" not in why
     assert f"- `net-cnn`, 1.25 of torch: {results.REASONS['net-cnn']}." in why
     assert f"- `new-one`, 1.25 of torch: {results.UNKNOWN}." in why
+
+
+def test_a_variant_has_a_reason_of_its_own() -> None:
+    without = f"{OURS}{NUMPY}"
+    made = report.as_json([report.Line("net-cnn", "torch", "ms a step", SLOW, FAST, SLOW, 1.25, without)], {})
+    _, why = results.text(made, "picture").split("## What is slower, and why")
+    assert f"- `net-cnn: {without}`, 1.25 of torch: {results.IN_PASSES}." in why
 
 
 def test_of_several_files_the_later_has_the_last_word() -> None:
