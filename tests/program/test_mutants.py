@@ -100,12 +100,17 @@ def harm_of(mutant: Mutant) -> str:
     held: dict[int, Var] = {}
     early = {e.result for e in placement.early}  # which are made with the buffers
     known, gone, found = {*p.inputs, *(p.targets or ()), *early}, set[Var](), {"no"}
+    names, spare, named = (
+        dict[Var, int](),
+        list[int](),
+        dict[int, Var](),
+    )  # of numbers, which are written over
     leaving = [Eqn(max, tuple(p.outputs), {}, Var(UNKNOWN))]
     for e in (*(e for e in p.eqns if e.result not in early), *leaving, *p.effects):
         mine = place.get(e.result)
         seen = "perhaps" if e.function is HOST.nonzero_safe else "yes"  # it gives on what it has looked at
         for x in e.reads:
-            if x not in known or x in gone:
+            if x not in known or x in gone or (x in names and named[names[x]] is not x):
                 found.add(seen)
             several = roots.get(x, (x,))
             bad = any(r in place and held.get(place[r]) is not r for r in several)
@@ -114,7 +119,12 @@ def harm_of(mutant: Mutant) -> str:
         if mine is not None:
             held[mine] = e.result
         known.add(e.result)
-        gone.update(placement.ends.get(e, ()))
+        if e.result.aval.form in ("number", "scalar"):
+            names[e.result] = name = spare.pop() if spare else len(names)
+            named[name] = e.result
+        ends = placement.ends.get(e, ())
+        spare += [names[x] for x in ends if x in names]
+        gone.update(x for x in ends if x not in names)
     return max(found)  # in this order of letters
 
 

@@ -14,6 +14,7 @@ from wengert.arrays.abstract import Aval, RowCount
 from wengert.plugins import SGD
 from wengert.program.program import Eqn, Program, Var, check, evaluate
 from wengert.run.batching.kernel import BatchedKernel, Lowered, batched
+from wengert.run.compiled.program import PlanProgram, buffers_of
 
 F32 = np.dtype(np.float32)
 SETTINGS = SGD(learning_rate=0.1)
@@ -52,6 +53,32 @@ def test_evaluate() -> None:
     check(p)
     ((found, rows),) = evaluate(p, [np.ones((4, 2), F32)], rows=4)
     assert (found.tolist(), rows) == ([8.0], 4)
+
+
+def chain_of_numbers(length: int, kept: int) -> Program:
+    """x = x * x + 0.25, so often; the value after `kept` equations is an output, too."""
+    x = Var(Aval((), float, "number"))
+    values, eqns = [x], list[Eqn]()
+    for i in range(length):
+        given = (values[-1], values[-1]) if i % 2 == 0 else (values[-1], 0.25)
+        made = Var(Aval((), float, "number"))
+        eqns.append(Eqn(operator.mul if i % 2 == 0 else operator.add, given, {}, made))
+        values.append(made)
+    return Program([x], eqns, [values[-1], values[kept]])
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("kept", [0, 1, 10, 49, 50])
+    def test_what_nobody_reads_any_more_is_written_over(self, kept: int) -> None:
+        p = chain_of_numbers(50, kept)
+        made = PlanProgram(p)
+        assert made.outputs((0.5,)) == tuple(evaluate(p, (0.5,)))
+        assert len({line.partition(" = ")[0] for line in made.source.splitlines() if " = v" in line}) <= 3
+
+    def test_names_of_lanes_are_their_own(self) -> None:
+        p = chain_of_numbers(6, 0)
+        assert buffers_of(p).ends
+        assert buffers_of(p, dict.fromkeys(p.eqns, 0)).ends == {}
 
 
 W = SETTINGS.array_weight(np.ones((3, 3), np.float32), name="w")

@@ -104,7 +104,9 @@ class Placement:
         if self.able or self.pieces or any(isinstance(e.function, Pieces) for e in eqns):
             self._allot()
         self._look()
-        self._end({*vars_in(tuple(outputs)), *wanted, *leaving})
+        # lanes are functions, in which another's name of a number would be one of their own
+        forms = ("array", "other") if lanes else ("array", "other", "number", "scalar")
+        self._end({*vars_in(tuple(outputs)), *wanted, *leaving}, forms)
 
     def _roots_of(self, xs: Iterable[Var]) -> set[Var]:
         return {root for x in xs for root in self.roots.get(x, (x,))}
@@ -174,14 +176,14 @@ class Placement:
                 last.setdefault(e, []).append(root)
         return last
 
-    def _end(self, stay: set[Var]) -> None:
-        """Find where values go that have memory of their own."""
+    def _end(self, stay: set[Var], forms: Sequence[str]) -> None:
+        """Find where values of these forms go that have memory of their own."""
         early = {e.result for e in self.early}
         places = (self.place, self.outputs, self.pieces, early, stay)
         own = {
             e.result: (e.result,)
             for e in self.eqns
-            if e.result.aval.form in ("array", "other") and not e.effect
+            if e.result.aval.form in forms and not e.effect
             if not any(e.result in place for place in places) and e.result not in self.inner
         }
         self.ends = self._last_uses(own)
