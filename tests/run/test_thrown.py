@@ -149,7 +149,7 @@ def test_a_commit_is_whole_wherever_a_signal_comes(kind: str, name: str) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXECUTORS)
-@pytest.mark.parametrize(("kind", "every"), at_places(1, 5))
+@pytest.mark.parametrize(("kind", "every"), at_places(1, 11))
 def test_a_commit_is_whole_whatever_another_thread_throws(kind: str, every: int, name: str) -> None:
     committed(kind, name, by_thread(), every)
 
