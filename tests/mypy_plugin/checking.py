@@ -105,8 +105,10 @@ def advised_cache(home: Path, plugin: bool = True, to: Path | None = None) -> Pa
     return cache if to is None else shutil.copytree(cache, to)
 
 
-def library_cache(home: Path, configuration: str) -> Path:
+def library_cache(home: Path, configuration: str, extensions: Mapping[str, str] | None = None) -> Path:
     """mypy's cache for all projects of one configuration: what is in it is the library, read once.
+
+    The library depends on the `extensions` that are configured: with others it is read again.
 
     `home` is where a worker has its folders. Each worker has a copy, lest two runs of mypy write into one cache.
     """
@@ -119,9 +121,8 @@ def library_cache(home: Path, configuration: str) -> Path:
             fcntl.flock(lock, fcntl.LOCK_EX)
             if not (folder / "cache").is_dir():
                 file = "pyproject.toml" if configuration.startswith("[tool.") else "mypy.ini"
-                written(
-                    folder, {file: configuration, "only.py": "import wengert as wg\nfrom wengert import nn\n"}
-                )
+                only = {file: configuration, "only.py": "import wengert as wg\nfrom wengert import nn\n"}
+                written(folder, {**only, **(extensions or {})})
                 said(folder, "--cache-dir", "cache", "only.py")
         shutil.copytree(folder / "cache", home / name)
     return home / name

@@ -169,12 +169,14 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 def test_warm_daemon_parallel_and_cold_answers_agree_after_every_edit(folder: Path, edits: int) -> None:
     status = ("--status-file", str(folder / "daemon.json"))
     library = folder / "library"  # cold is without a cache of the project; the library's is made once
-    made = library_cache(folder.parent, (folder / "mypy.ini").read_text(encoding="utf-8"))
+    extensions = {name: text for name, text in FIRST.items() if name.startswith("mylib/")}
+    made = library_cache(folder.parent, (folder / "mypy.ini").read_text(encoding="utf-8"), extensions)
     shutil.copytree(made, library)
     for each in ("warm", "parallel"):
         shutil.copytree(library, folder / each)
     # a daemon that started from the cache of a warm run would share its answers
     command = ("run", "--", "--cache-dir", str(folder / "daemon"), *NAMES)
+    workers = range(edits) if edits == len(EDITS) else (0, edits - 2)  # twice a day: where most is read again
     for step, (what, files, expected, unexpected) in enumerate(EDITS[:edits]):
         written(folder, files)
         cold_cache = folder / "cold"
@@ -183,7 +185,7 @@ def test_warm_daemon_parallel_and_cold_answers_agree_after_every_edit(folder: Pa
         cold = sorted(said(folder, "--cache-dir", str(cold_cache), *NAMES))
         warm = sorted(said(folder, "--cache-dir", str(folder / "warm"), *NAMES))
         daemon = sorted(said(folder, *status, *command, program=("mypy.dmypy",)))
-        if version.split(".")[0] != "1":  # mypy 1 has no worker processes
+        if version.split(".")[0] != "1" and step in workers:  # mypy 1 has no worker processes
             parallel = said(folder, "-n", "2", "--cache-dir", str(folder / "parallel"), *NAMES)
             assert sorted(parallel) == cold, f"{step}: {what}: worker processes differ"
         text = "\n".join(cold)
