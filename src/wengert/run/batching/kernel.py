@@ -203,27 +203,35 @@ class Lowered:
         self._avals = [aval_of_kind(x.kind) for x in graph.results]
         self.inputs, self.results, self.eqns = low.inputs, low.results, for_any_rows(low.eqns)
         self.made = {*low.inputs, *(e.result for e in self.eqns)}
+        if not all(isinstance(x, Var) and x.shape for x in self.results):
+            raise NoProgram("a result is no array of rows")
         # of each result whether a delta arrives, as a rule
         self.trains = tuple([x.kind.trainable and x.kind.column is not Column.MASK for x in graph.results])
+        self.usual, self.kept = self._backward(self.trains)  # and what it reads of forward, in this order
 
     def backward(self, pattern: Sequence[bool]) -> Backward:
         """The way back for deltas that arrive at results where the pattern has them."""
+        found, read = self._backward(pattern)
+        if not {*read} <= {*self.kept}:
+            raise NoProgram("backward needs what forward does not keep")
+        return found
+
+    def _backward(self, pattern: Sequence[bool]) -> tuple[Backward, list[Var]]:
         avals = {i: self._avals[i] for i, given in enumerate(pattern) if given}
         arriving, builder, deltas = self._graph.backward(avals)
         sent = [*map(_as_delta, deltas)]
         read = tuple(x for delta in sent for x in vars_of(delta))
         eqns = needed(for_any_rows(assembled(builder.eqns, read)), read)
         kept = dict.fromkeys(x for x in (*(x for e in eqns for x in e.reads), *read) if x in self.made)
-        return Backward(arriving, eqns, sent, [*kept])
+        return Backward(arriving, eqns, sent), [*kept]
 
 
 class Backward(NamedTuple):
-    """The deltas that arrive, the equations, the deltas of operands, and what these read of forward, in this order."""
+    """The deltas that arrive, the equations, and the deltas of operands."""
 
     arriving: list[Var]
     eqns: list[Eqn]
     deltas: list[Delta]
-    kept: list[Var]
 
 
 def delta_of(x: Delta, found: Mapping[Var, Value], rows: RowTotals) -> Any:  # Any: a delta
@@ -303,14 +311,11 @@ class BatchedKernel:
         signature, shared = self.signature, self.shared
         # sizes are symbols: no rule looks at one
         self._lowered = lowered = Lowered(batched(signature, shared, cast(int, RowCount())))
-        if not all(isinstance(x, Var) and x.shape for x in lowered.results):
-            raise NoProgram("a result is no array of rows")
         self.device = lowered.device
         if self.device != "cpu":
             make = partial(DeviceKernel, self.device)
         self.make, self.made = make, lowered.made
-        back = lowered.backward(lowered.trains)
-        self.kept = back.kept
+        self.kept, back = lowered.kept, lowered.usual
         sides = dict.fromkeys(x for pair in _products(back.deltas) for x in pair)
         placed = self.kept if self.device == "cpu" else [x for x in self.kept if x in sides]
         keys: dict[Var, object] = {x: ("kept", i) for i, x in enumerate(placed)}
@@ -431,8 +436,6 @@ class BackwardKernel:
         self._eqns = [*back.eqns]
         self._made = {e.result: e for e in back.eqns}
         self._keys: dict[Var, object] = {}
-        if not {*back.kept} <= {*forward.kept}:
-            raise NoProgram("backward needs what forward does not keep")
         sides: list[tuple[int, Var, Var]] = []
         self._deltas = [
             self._lasting(self._without_products(i, x, sides) if isinstance(x, SumOfTerms) else x, one)

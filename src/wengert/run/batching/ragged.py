@@ -37,7 +37,6 @@ from wengert.graph.ragged import (
 )
 from wengert.graph.template import CellSignature, Template
 from wengert.lazy import dense
-from wengert.program.build import NoProgram
 from wengert.program.emit import Kernel
 from wengert.program.program import Var
 from wengert.run.batching.kernel import Backward, BatchedGraph, Delta, Lowered, delta_of, vars_of
@@ -60,18 +59,18 @@ class SizeFamily:
     def check(self, signature: CellSignature, sizes: Sequence[int]) -> None:
         """Raise `NoFamily` for sizes that are unlike in a way for which an operation has no rule: one row and many."""
         batch = BatchRows(2, [(n, n) for n in sizes], [])
-        if not any(found.fits(batch) for found in self._programs):
+        if not any(found.examples.fits(batch) for found in self._programs):
             joined_graph(signature, self.rows, batch)
 
     def program(self, signature: CellSignature, batch: BatchRows) -> JoinedProgram:
         """The program for a batch, which is prepared; one is made where other tables have equally many rows."""
         for found in self._programs:
-            if found.begin(batch):
+            if found.examples.fill(batch):
                 return found
         made = JoinedProgram(signature, self.rows, batch)
         del self._programs[_MOST - 1 :]
         self._programs.append(made)
-        made.begin(batch)
+        made.examples.fill(batch)
         return made
 
 
@@ -186,14 +185,12 @@ class JoinedProgram:
     """The program of one cell for tables of examples: where the rows of `operands` and `results` lie."""
 
     def __init__(self, signature: CellSignature, rows: tuple[int, ...], batch: BatchRows) -> None:
-        self._examples, self.operands, made = joined_graph(signature, rows, batch)
+        self.examples, self.operands, made = joined_graph(signature, rows, batch)
         self.results = [along for _, along in made]
-        low = Lowered(BatchedGraph(self._examples.parameters, [x for x, _ in made]))
+        low = Lowered(BatchedGraph(self.examples.parameters, [x for x, _ in made]))
         self._lowered = low
-        back = low.backward(low.trains)
-        self._kept = back.kept
-        self._backward = {low.trains: self._back(back)}
-        self._train = Kernel(low.inputs, low.eqns, (), [*low.results, *self._kept], {})
+        self._backward = {low.trains: self._back(low.usual)}
+        self._train = Kernel(low.inputs, low.eqns, (), [*low.results, *low.kept], {})
 
     @cached_property
     def _predict(self) -> Kernel:
@@ -201,19 +198,9 @@ class JoinedProgram:
 
     def _back(self, back: Backward) -> tuple[Kernel, Sequence[Delta], list[Var]]:
         """The function of what is kept and of deltas of some results; what it sends to operands, made of its values."""
-        if not {*back.kept} <= {*self._kept}:
-            raise NoProgram("backward needs what forward does not keep")
         sent = back.deltas[: len(self.operands)]
         wanted = [*dict.fromkeys(x for delta in sent for x in vars_of(delta))]
-        return Kernel([*self._kept, *back.arriving], back.eqns, (), wanted, {}), sent, wanted
-
-    def fits(self, batch: BatchRows) -> bool:
-        """False if other tables of a batch have equally many rows."""
-        return self._examples.fits(batch)
-
-    def begin(self, batch: BatchRows) -> bool:
-        """Prepare a batch; False if other tables of it have equally many rows."""
-        return self._examples.fill(batch)
+        return Kernel([*self._lowered.kept, *back.arriving], back.eqns, (), wanted, {}), sent, wanted
 
     def forward(self, batch: BatchRows, keeps: bool) -> tuple[Sequence[Value], Sequence[Value]]:
         """The tables of results, and what `backward` reads."""
