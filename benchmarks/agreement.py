@@ -69,7 +69,11 @@ def losses_apart(right: Callable[[], Step], makers: Mapping[str, Callable[[], St
 
 def check_losses(workload: str, right: Callable[[], Step], makers: Mapping[str, Callable[[], Step]]) -> str:
     """A sentence on how close the losses are; AssertionError if any are too far apart."""
-    found = losses_apart(right, makers)
+    return said_of_losses(workload, losses_apart(right, makers))
+
+
+def said_of_losses(workload: str, found: Mapping[str, float]) -> str:
+    """`check_losses` of what `losses_apart` has found, perhaps for another workload."""
     for name, far in found.items():
         if not far <= LIKE:
             raise AssertionError(

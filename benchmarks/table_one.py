@@ -11,9 +11,9 @@ Refuses to know: how any library computes them, and how time is taken.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 
-from benchmarks.agreement import check_losses
+from benchmarks.agreement import losses_apart, said_of_losses
 from benchmarks.forest import Forest
 from benchmarks.one_state import Cell, by_hand
 from benchmarks.one_state_ours import dynamic, manual
@@ -35,10 +35,16 @@ FAST = 0.2  # a rate at which losses show every mistake
 
 def check(name: str, task: Cell, wrong: float = 1.0) -> str:
     """Ours against plain numpy, on small trees at a high rate; `wrong` is what ours multiplies the rate by."""
-    small = replace(SMALL, train=task.train, rate=FAST, warm=100)
+    return said_of_losses(name, _apart(task.train, wrong))
+
+
+@cache
+def _apart(train: bool, wrong: float) -> dict[str, float]:
+    """Workloads of one kind are checked once: the small trees are the same for all of them."""
+    small = replace(SMALL, train=train, rate=FAST, warm=100)
     false = replace(small, rate=FAST * wrong)
     makers = {kind: partial(dynamic, false, *way, Batched()) for kind, way in WAYS.items()}
-    return check_losses(name, partial(by_hand, small), {**makers, MANUAL: partial(manual, false)})
+    return losses_apart(partial(by_hand, small), {**makers, MANUAL: partial(manual, false)})
 
 
 def _workload(name: str, task: Cell, large: bool) -> Workload:
