@@ -40,6 +40,28 @@ def test_literals_that_are_views_of_one_array() -> None:
     alike(network, steps=12, worth=1)
 
 
+def test_labels_that_were_the_same_for_two_losses_and_are_not_later() -> None:
+    """Losses with the same labels have one copy of them, whatever becomes of the array that was given."""
+    given = np.arange(3) % 2
+    first, second = (wg.cross_entropy(np.zeros((3, 2), np.float32), given) for _ in range(2))
+    given[:] = 1
+    third = wg.cross_entropy(np.zeros((3, 2), np.float32), given)
+    assert first.operands[1] is second.operands[1]
+    assert [x.operands[1].tolist() for x in (second, third)] == [[0, 1, 0], [1, 1, 1]]
+
+    def network() -> Any:
+        w = SGD(learning_rate=0.1).array_weight(np.arange(8.0).reshape(4, 2) / 7)
+        x = np.arange(12.0).reshape(3, 4) / 5
+
+        def loss(i: int) -> Any:
+            a, b = (np.arange(3) % 2, np.full(3, int(i > 5)))
+            return wg.cross_entropy(x @ w, b if i > 5 else a) + wg.cross_entropy(wg.tanh(x @ w), a)
+
+        return (w,), loss
+
+    alike(network, steps=12, worth=1)
+
+
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_literals_that_are_the_data_of_weights(optimizer: str) -> None:
     def network() -> Any:

@@ -217,7 +217,7 @@ def composed(function: Callable[P, R]) -> Callable[P, R]:
         except WengertError as error:
             text = _INNER.sub("", str(error), count=1).partition("\n  operand ")[0].partition("\n  at ")[0]
             given = described([x for x in operands if isinstance(x, Expression) or is_array(x)])
-            name = function.__name__
+            name = function.__name__.lstrip("_")  # a part of the public one
             raise type(error)(f"{name}: {text}{given}\n  at {user_position()}") from None
 
     return public
