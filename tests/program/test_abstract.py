@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
+from tests.often import examples
 from tests.run.batching.test_rules import EXAMPLES, FLOATS, drawn, drawn_numbers
 from wengert.arrays import HOST, all_quiet
 from wengert.arrays.abstract import UNKNOWN, Aval, RowCount, broadcast_sizes, indexed_sizes
@@ -42,7 +43,7 @@ def agrees(name: str, aval: Aval, found: Any) -> None:
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
-@settings(max_examples=10, deadline=None)
+@examples(10, nightly=100)
 @given(data=st.data())
 def test_every_equation_gives_what_was_inferred(name: str, data: st.DataObject) -> None:
     x = drawn(name, data)
@@ -54,7 +55,7 @@ def test_every_equation_gives_what_was_inferred(name: str, data: st.DataObject) 
 
 
 @pytest.mark.parametrize("name", FLOATS)
-@settings(max_examples=5, deadline=None)
+@examples(5, nightly=100)
 @given(data=st.data())
 def test_every_equation_of_numbers_gives_what_was_inferred(name: str, data: st.DataObject) -> None:
     program = lowered(drawn_numbers(name, data))
@@ -63,7 +64,7 @@ def test_every_equation_of_numbers_gives_what_was_inferred(name: str, data: st.D
         agrees(function, aval, found)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300, nightly=3000)
 @given(x=npst.arrays(np.float32, npst.array_shapes(max_dims=4, max_side=4)), data=st.data())
 def test_indexing(x: np.ndarray[Any, Any], data: st.DataObject) -> None:
     """Basic keys of every sort, on arrays in C order, with gaps, and transposed."""
@@ -72,7 +73,7 @@ def test_indexing(x: np.ndarray[Any, Any], data: st.DataObject) -> None:
     agrees("getitem", infer(operator.getitem, (aval_of(x), key), {}), x[key])
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200, nightly=3000)
 @given(shapes=npst.mutually_broadcastable_shapes(num_shapes=2, min_dims=1, max_dims=3), data=st.data())
 def test_layouts_that_meet(shapes: npst.BroadcastableShapes, data: st.DataObject) -> None:
     """Results made element by element lie as numpy lays them, whatever lies how."""
@@ -116,7 +117,7 @@ CALLS: dict[str, Callable[[Any, int], tuple[Any, ...]]] = {  # Any: a function a
 
 
 @pytest.mark.parametrize("name", CALLS)
-@settings(max_examples=60, deadline=None)
+@examples(60, nightly=600)
 @given(x=npst.arrays(np.float32, npst.array_shapes(min_dims=2, max_dims=5, max_side=4)), data=st.data())
 def test_layouts_of_results(name: str, x: np.ndarray[Any, Any], data: st.DataObject) -> None:
     """What is said to be in C order is, whatever the order of an operand's axes: sums are rounded by it."""
