@@ -22,6 +22,7 @@ FIRST: Final = (  # files that take tens of seconds, most of them for other proc
     "tests/test_bugs.py",
     "tests/test_site.py",
     "tests/mypy_plugin/",
+    "tests/executors/test_executors.py",
     "tests/run/test_plans_operations.py",
     "tests/ops/test_gradients.py",
     "tests/run/test_thrown.py",
