@@ -73,7 +73,7 @@ class Options:
 def test_what_is_done_with_is_forgotten_and_what_a_dead_worker_leaves_is_done_by_another() -> None:
     names = [f"tests/test_{file}.py::test[{x}]" for file in "abcdef" for x in range(4)]
     first, second = workers = [Worker(), Worker()]
-    scheduler = ByFile(cast("pytest.Config", Options()))
+    scheduler: Any = ByFile(cast("pytest.Config", Options()))  # Any: of workers that do nothing
     for worker in workers:
         scheduler.add_node(worker)
         scheduler.add_node_collection(worker, names)

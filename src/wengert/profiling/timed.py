@@ -196,8 +196,6 @@ class TimedPlans(Plans):
 class _TimedBound(Bound):
     """A plan for one expression, as it is and timed."""
 
-    __slots__ = ("_inside", "_record", "_root", "_usual")
-
     def __init__(self, record: ProfileRecord, usual: Bound, root: Expression) -> None:
         self._record = record
         self._usual = usual
