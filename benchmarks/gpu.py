@@ -9,7 +9,7 @@ Refuses to know: networks, which the other benchmarks have.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib import import_module
@@ -75,7 +75,7 @@ def _ours(name: str, sizes: Sizes) -> Step | None:
 
 
 @contextmanager
-def on_device(on: Callable[[Any], Any]) -> Iterator[None]:
+def on_device(on: Callable[[Any], Any]) -> Generator[None]:
     """Have networks of ours made with weights and batches where `on` puts them."""
     nets: Any = nets_ours  # Any: its data are another module's
     before = nets.data

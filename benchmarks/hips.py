@@ -16,7 +16,7 @@ import itertools
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -133,7 +133,7 @@ def moved(x: Value, along: Sequence[Value], by: float) -> Value:
 
 
 @contextmanager
-def checking() -> Iterator[None]:
+def checking() -> Generator[None]:
     """A time in which derivatives stay expressions, as somebody will differentiate them."""
     CHECKING.append(None)
     try:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from argparse import ArgumentParser
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -75,7 +75,7 @@ def service(path: Path) -> FastAPI:
     """The application."""
 
     @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
         async with Batcher(read, timeout=10.0) as batcher:
             app.state.batcher = batcher
             yield

@@ -6,7 +6,7 @@ Refuses to know: what that is done for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import Any, Final
@@ -163,7 +163,7 @@ def watched(api: CheckerPluginInterface, names: Iterator[str]) -> list[MypyFile]
 
 
 @contextmanager
-def outright(api: CheckerPluginInterface, where: Context) -> Iterator[None]:
+def outright(api: CheckerPluginInterface, where: Context) -> Generator[None]:
     """Report errors at once where mypy tries the method of an operator's left and then of its right side.
 
     Held back as mypy holds such an error, it would leave Any for the result, and strict settings a second error.

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -368,7 +368,7 @@ def _module(fake: Fake) -> Any:
 
 
 @contextmanager
-def device_over(folder: Path) -> Iterator[Fake]:
+def device_over(folder: Path) -> Generator[Fake]:
     """A device in cupy's place."""
     fake = Fake(folder)
     with gpu_over(fake.module):

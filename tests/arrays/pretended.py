@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from types import ModuleType
 
@@ -16,7 +16,7 @@ OVER_CUPY = ("wengert.arrays.launches", "wengert.arrays.gpu")
 
 
 @contextmanager
-def gpu_over(stand_in: ModuleType) -> Iterator[Value]:
+def gpu_over(stand_in: ModuleType) -> Generator[Value]:
     """`wengert.arrays.gpu` with `stand_in` for cupy; whoever imports it afterwards gets cupy's own again."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "cupy", stand_in)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from itertools import product
 from typing import Any
@@ -29,7 +29,7 @@ foreign = pytest.mark.skipif(
 
 
 @contextmanager
-def forced(way: str) -> Iterator[None]:
+def forced(way: str) -> Generator[None]:
     """The update goes the given way inside. Not a fixture: one of the module would reach other tests."""
     with pytest.MonkeyPatch.context() as patch:
         if way == "foreign":

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @contextmanager
-def secured(folder: Path) -> Iterator[None]:
+def secured(folder: Path) -> Generator[None]:
     """What all processes of a cluster read: its token, and one thread of BLAS. Put back afterwards."""
     token = folder / "token"
     token.write_text(secrets.token_hex(32))
@@ -48,7 +48,7 @@ def secured(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def started(folder: Path) -> Iterator[Any]:  # Any: Ray's, which has no types
+def started(folder: Path) -> Generator[Any]:  # Any: Ray's, which has no types
     """A head without workers; raylets are added by the test. All are ended, and what was set here is put back."""
     with secured(folder):
         from ray.cluster_utils import Cluster as Machines

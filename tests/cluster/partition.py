@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import ExitStack, contextmanager, suppress
 from importlib import import_module
 from pathlib import Path
@@ -72,7 +72,7 @@ class Network(NamedTuple):
 
 
 @contextmanager
-def network() -> Iterator[Network]:
+def network() -> Generator[Network]:
     """Two machines: this one, which is `HERE`, and one that is `THERE`."""
     made = Network(f"wengert-{os.getpid()}", f"w{os.getpid()}b")
     near = f"w{os.getpid()}a"
@@ -98,7 +98,7 @@ def network() -> Iterator[Network]:
 
 
 @contextmanager
-def ray(log: Path, *words: str, within: tuple[str, ...] = ()) -> Iterator[None]:
+def ray(log: Path, *words: str, within: tuple[str, ...] = ()) -> Generator[None]:
     """Processes of one machine."""
     program = str(Path(sys.executable).parent / "ray")
     options = ("--block", "--num-cpus=1", "--disable-usage-stats")

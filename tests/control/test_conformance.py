@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from functools import reduce
 from typing import NoReturn
@@ -73,7 +73,7 @@ def test_d141_a_failing_branch_beside_a_shared_resource() -> None:
 
 
 @contextmanager
-def opened_elsewhere(ledger: Ledger, name: str, delay: float) -> Iterator[str]:
+def opened_elsewhere(ledger: Ledger, name: str, delay: float) -> Generator[str]:
     """Opened, and slowly closed, by other threads."""
 
     def on_another_thread(event: str) -> None:
@@ -128,7 +128,7 @@ def test_d146_a_resource_of_a_fixed_id_fails_at_its_second_opening() -> None:
     taken: set[str] = set()
 
     @contextmanager
-    def exclusive() -> Iterator[str]:
+    def exclusive() -> Generator[str]:
         if "id" in taken:
             raise Boom("id is open already")
         taken.add("id")

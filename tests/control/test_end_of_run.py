@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 
@@ -181,7 +181,7 @@ def test_nothing_settles_in_a_cancelled_run_or_where_it_is_refused() -> None:
 
 def test_a_run_that_is_cancelled_while_it_lets_go_of_the_last_gives_no_value() -> None:
     @contextmanager
-    def cancelling(run: Run) -> Iterator[None]:
+    def cancelling(run: Run) -> Generator[None]:
         yield
         assert run.cancel()
 

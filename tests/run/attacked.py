@@ -6,7 +6,7 @@ Refuses to know: any network.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -28,7 +28,7 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {  # Any: settings classes take diffe
 
 
 @contextmanager
-def interruptions() -> Iterator[list[Interrupted]]:
+def interruptions() -> Generator[list[Interrupted]]:
     """Every time that a plan gave up inside."""
     found: list[Interrupted] = []
     with patch.object(Interrupted, "__init__", lambda self: found.append(self)):
@@ -36,7 +36,7 @@ def interruptions() -> Iterator[list[Interrupted]]:
 
 
 @contextmanager
-def none_interrupted() -> Iterator[None]:
+def none_interrupted() -> Generator[None]:
     """No plan may give up inside."""
     with interruptions() as found:
         yield

@@ -7,7 +7,7 @@ Refuses to know: what the tests conclude from the counts.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -32,7 +32,7 @@ def barrier(count: int = 2) -> threading.Barrier:
 
 
 @contextmanager
-def left(log: list[A], what: A) -> Iterator[A]:
+def left(log: list[A], what: A) -> Generator[A]:
     """A resource: `what`, which the log has as soon as somebody leaves it."""
     try:
         yield what
@@ -75,7 +75,7 @@ class Counted:
 
 
 @contextmanager
-def registry_kept() -> Iterator[None]:
+def registry_kept() -> Generator[None]:
     """Operations that are made inside leave the registry again."""
     before = set(OPERATIONS)
     yield

@@ -8,7 +8,7 @@ Refuses to know: what is tested.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,7 +40,7 @@ def programs(executor: Parallel) -> list[AutotunedProgram]:
 
 
 @contextmanager
-def switching(every: float = 1e-6) -> Iterator[None]:
+def switching(every: float = 1e-6) -> Generator[None]:
     """Threads take turns every so many seconds; by default as often as Python lets them."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(every)

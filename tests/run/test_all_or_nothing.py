@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
@@ -151,7 +151,7 @@ class TestS6AllOrNothing:
         pair = Pair()
 
         @contextmanager
-        def resource() -> Iterator[DoubleLayer]:
+        def resource() -> Generator[DoubleLayer]:
             yield pair.loss()
             raise Boom("on leaving")
 
@@ -164,7 +164,7 @@ class TestS6AllOrNothing:
         pair, events = Pair(), list[str]()
 
         @contextmanager
-        def resource() -> Iterator[DoubleLayer]:
+        def resource() -> Generator[DoubleLayer]:
             events.append("open")
             try:
                 yield failing(backward=True)(pair.loss())

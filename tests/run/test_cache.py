@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Thread
 from typing import Any
@@ -25,7 +25,7 @@ from wengert.run.compiled.plan import Plan
 
 
 @contextmanager
-def limited(limit: int) -> Iterator[None]:
+def limited(limit: int) -> Generator[None]:
     """Within: that many bytes, none of them taken yet."""
     before = run.set_cache_limit(0)
     run.set_cache_limit(limit)

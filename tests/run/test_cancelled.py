@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import CancelledError, wait
 from contextlib import contextmanager
 
@@ -118,7 +118,7 @@ def held(loss: DoubleLayer, events: list[str]) -> DoubleLayer:
     """The same loss, with a resource that its run holds."""
 
     @contextmanager
-    def resource() -> Iterator[None]:
+    def resource() -> Generator[None]:
         events.append("open")
         try:
             yield

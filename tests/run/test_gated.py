@@ -6,7 +6,7 @@ the gate and in both sub-networks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Literal
 
@@ -207,7 +207,7 @@ class TestD46PythonWorks:
         events: list[str] = []
 
         @contextmanager
-        def noted() -> Iterator[None]:
+        def noted() -> Generator[None]:
             events.append("enter")
             try:
                 yield

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -23,7 +23,7 @@ from wengert.run.compiled.segment import Segment, SegmentRun
 
 
 @contextmanager
-def short(most: int = 40, part: int = 12) -> Iterator[Counter[str]]:
+def short(most: int = 40, part: int = 12) -> Generator[Counter[str]]:
     """Plans have so many operations at most, and parts so many; counts what is made of parts, and what runs."""
     counts: Counter[str] = Counter()
 

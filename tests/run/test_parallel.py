@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
@@ -136,7 +136,7 @@ class TestFailures:
             return x * 1.0
 
         @contextmanager
-        def opened() -> Iterator[None]:
+        def opened() -> Generator[None]:
             try:
                 yield
             finally:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ Quiet = pytest.CaptureFixture[str]
 
 
 @contextmanager
-def default(executor: Any) -> Iterator[None]:  # Any: an interpreter
+def default(executor: Any) -> Generator[None]:  # Any: an interpreter
     """Every run inside that names no interpreter has this one."""
     before = context._default_executor
     set_default_executor(executor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from types import FunctionType
@@ -139,7 +139,7 @@ class Failing(PlanProgram):
 
 
 @contextmanager
-def told() -> Iterator[None]:
+def told() -> Generator[None]:
     """A scope in which a warning says which program fails where the interpreter does not."""
     with pytest.warns(ProgramWarning, match="was made and failed in its first run with Boom"):
         yield

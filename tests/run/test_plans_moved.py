@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
@@ -23,7 +23,7 @@ def scalars(settings: Any, executor: Any, inner: Any, steps: int = 12) -> list[o
     weight = settings.double_weight(1.0)
 
     @contextmanager
-    def training() -> Iterator[None]:
+    def training() -> Generator[None]:
         yield
         (weight * 1.0).train().run(inner)
 
@@ -39,7 +39,7 @@ def arrays(settings: Any, executor: Any, inner: Any, steps: int = 12) -> list[ob
     w, v = (settings.array_weight(np.arange(1.0, 5.0) / 8) for _ in range(2))
 
     @contextmanager
-    def training() -> Iterator[None]:
+    def training() -> Generator[None]:
         yield
         wg.sum(w * w).train().run(inner)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Any
 from unittest.mock import patch
@@ -40,7 +40,7 @@ def _broken(*given: Any, **options: Any) -> Any:
 
 
 @contextmanager
-def noted() -> Iterator[list[str]]:
+def noted() -> Generator[list[str]]:
     """The texts of warnings, as Python shows them: each once."""
     texts: list[str] = []
     with warnings.catch_warnings(record=True) as found:

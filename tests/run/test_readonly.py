@@ -8,7 +8,7 @@ no weight has changed, and an honest run after it is right.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, Final, cast
 
@@ -98,7 +98,7 @@ class Attacker:
             self.way(x)
 
     @contextmanager
-    def awake(self, where: str, way: Callable[[Value], None]) -> Iterator[None]:
+    def awake(self, where: str, way: Callable[[Value], None]) -> Generator[None]:
         """It attacks within."""
         self.where, self.way = where, way
         try:
@@ -111,7 +111,7 @@ ATTACKER: Final = Attacker()
 
 
 @contextmanager
-def refused(*places: str) -> Iterator[None]:
+def refused(*places: str) -> Generator[None]:
     """What runs within fails, once or in several branches, by numpy's refusal, which tells where the culprit is."""
     with pytest.raises((ValueError, wg.errors.Failures)) as caught:
         yield

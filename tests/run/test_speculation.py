@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from functools import partial, reduce
@@ -68,7 +68,7 @@ usual_run = ThreadPool.run
 
 
 @contextmanager
-def helped_at_once() -> Iterator[None]:
+def helped_at_once() -> Generator[None]:
     """No job is given a moment to end alone, and threads change as often as Python lets them."""
     usual = ThreadPool.run
     with (
@@ -461,7 +461,7 @@ class TestFailures:
         w, released = weight(), list[str]()
 
         @contextmanager
-        def opened() -> Iterator[None]:
+        def opened() -> Generator[None]:
             try:
                 yield
             finally:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
@@ -134,7 +134,7 @@ class TestNothingOrAll:
         w = array()
 
         @contextmanager
-        def opened() -> Iterator[None]:
+        def opened() -> Generator[None]:
             yield
             raise Boom
 

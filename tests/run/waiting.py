@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
@@ -25,7 +25,7 @@ NAMES = sorted(OPTIMIZERS)
 
 
 @contextmanager
-def programs_counted() -> Iterator[dict[str, int]]:
+def programs_counted() -> Generator[dict[str, int]]:
     """How often programs ran inside: of segments, each way, and of whole ways back; how often they were given up."""
     calls = {"forward": 0, "backward": 0, "way": 0, "opened": 0}
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from types import CodeType, FrameType, ModuleType
@@ -130,7 +130,7 @@ class _Watch:
         self._waiting: dict[int, tuple[Question[Any], Place]] = {}  # Any: whatever a training gives
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
+    def watching(self) -> Generator[None]:
         before = sys.getprofile()
         sys.setprofile(self._see)
         try:

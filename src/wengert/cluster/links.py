@@ -7,7 +7,7 @@ Refuses to know: what messages do there, and when a step is decided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
@@ -349,7 +349,7 @@ class NodeLink:
         return Do.resource(partial(self._kept, do))
 
     @contextmanager
-    def _kept(self, do: Do[A]) -> Iterator[Handle[A]]:
+    def _kept(self, do: Do[A]) -> Generator[Handle[A]]:
         number = next(self._numbers)
         message = Running(do, number)
         self.ask(Request.WORK, message).result()

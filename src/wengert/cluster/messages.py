@@ -7,7 +7,7 @@ Refuses to know: who carries the bytes.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pickle import PickleBuffer
 from typing import Any, Final, NamedTuple
@@ -33,7 +33,7 @@ class Failed(NamedTuple):
 
 
 @contextmanager
-def carried(*values: object) -> Iterator[None]:
+def carried(*values: object) -> Generator[None]:
     """Raise ArgumentError for what cannot be pickled within, with the field of `values` that keeps it from that."""
     try:
         yield

@@ -21,7 +21,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -587,7 +587,7 @@ def _token_file() -> Path:
 
 
 @contextmanager
-def _without_more_threads() -> Iterator[None]:
+def _without_more_threads() -> Generator[None]:
     """One thread of BLAS for processes that are started within."""
     before = {name: os.environ.get(name) for name in _ONE_THREAD}
     os.environ.update(_ONE_THREAD)
@@ -602,7 +602,7 @@ def _without_more_threads() -> Iterator[None]:
 
 
 @contextmanager
-def _on_this_machine(alone: bool) -> Iterator[None]:
+def _on_this_machine(alone: bool) -> Generator[None]:
     """Have Ray listen on this machine alone: `_HERE` for this process, which has read it if ray was imported before."""
     constants: Any = import_module("ray._private.ray_constants")
     before = constants.ENABLE_RAY_CLUSTER

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from threading import Lock, get_ident
 from typing import Final
@@ -48,7 +48,7 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def without_collector() -> Iterator[None]:
+def without_collector() -> Generator[None]:
     """Within, Python does not look for cycles of garbage; afterwards it does so again, if it did before.
 
     The collector goes through all objects that live, again and again as their number grows: in a program that holds

@@ -9,7 +9,7 @@ Refuses to know: how a batch is scheduled, and who asks for a profile.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import pairwise
@@ -235,7 +235,7 @@ class MeasuredBatches(Kernels):
         self._regions.append((bound, part, seconds, total))
 
     @contextmanager
-    def timed(self, part: Part, name: str, line: str) -> Iterator[None]:
+    def timed(self, part: Part, name: str, line: str) -> Generator[None]:
         """A scope that is no launch; its time is that without the scopes in it."""
         outer, self._inner = self._inner, 0.0
         begun = self.clock()

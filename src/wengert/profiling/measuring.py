@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import attrgetter
 from os import PathLike
@@ -146,7 +146,7 @@ def _notes(
 @contextmanager
 def profile(
     *, compiled: bool = False, program: bool = False, most_events: int = _MOST_EVENTS
-) -> Iterator[Profile]:
+) -> Generator[Profile]:
     """Time every run that begins in the block, in all threads; the profile can be read while it goes on and after.
 
     Runs go node by node on one thread each, whatever executor they name: a structure that comes back would else run

@@ -8,7 +8,7 @@ Refuses to know: what the record does with a span, and who asks for a profile.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from typing import Any, Final
@@ -158,7 +158,7 @@ class BatchLoops(TimedLoops):
             super().commit(deltas, snapshot, loss, refused)
 
     @contextmanager
-    def _of_weight(self, part: Part, weight: Weight) -> Iterator[None]:
+    def _of_weight(self, part: Part, weight: Weight) -> Generator[None]:
         name = f"update by {type(weight.optimizer.settings).__name__}"
         with super()._of_weight(part, weight), self._page.timed("update", name, weight.site):
             yield
@@ -236,7 +236,7 @@ class _TimedBound(Bound):
         return value
 
     @contextmanager
-    def _timed(self, what: str) -> Iterator[None]:
+    def _timed(self, what: str) -> Generator[None]:
         begun = self._record.clock()
         with self._record.span("plan", what, origin_of(self._root)):
             yield

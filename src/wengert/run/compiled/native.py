@@ -8,7 +8,7 @@ Refuses to know: the text of loops, flags and folders, and what a program is for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -259,7 +259,7 @@ class Workshop:
         self._todo.put(work)
 
     @contextmanager
-    def counted(self) -> Iterator[None]:
+    def counted(self) -> Generator[None]:
         """A scope that compiles; `CompilerError` where that has taken too long already in this process."""
         if self.seconds > _LIMIT:
             raise CompilerError(f"compiling has taken {self.seconds:.0f} s of this process already")

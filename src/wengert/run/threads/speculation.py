@@ -10,7 +10,7 @@ Refuses to know: threads, and which starts pay.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
@@ -301,7 +301,7 @@ class SpeculativeEvaluation(Evaluation):
             return ahead.branches(self.pool, parts, context)
 
     @contextmanager
-    def _at_work(self, run: Run) -> Iterator[Speculation]:
+    def _at_work(self, run: Run) -> Generator[Speculation]:
         self.apart = True
         self.ahead = Speculation(self, run)
         try:
