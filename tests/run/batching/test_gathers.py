@@ -69,3 +69,51 @@ def test_a_column_of_a_batch_is_one_launch() -> None:
     np.testing.assert_allclose(found[:, 0], np.tanh(np.arange(40.0)))
     (line,) = [line for line in batched.report.lines.values() if line.name == "stack"]
     assert (line.launches, line.rows, line.views) == (1, 1, 1)
+
+
+def shared_rows() -> tuple[Layer, list[Layer], list[Weight]]:
+    """Three states that two launches read, the first of which is behind the second one; both, and the weights."""
+    chance = np.random.default_rng(1)
+    a, b = (SETTINGS.array_weight(chance.normal(size=(3, 4))) for _ in range(2))
+    states = [step(a[i] * 1.0, b[i] * 1.0) for i in range(3)]
+    once = [step(states[i], states[2 - i]) for i in range(3)]
+    twice = [step(once[i], states[(i + 1) % 3]) for i in range(3)]
+    return wg.sum(wg.square(wg.stack(twice))), [*states, *once], [a, b]
+
+
+def test_the_first_deltas_of_rows_are_written_and_later_ones_added() -> None:
+    """Every read but the first has to add, or deltas are lost: of a row's reads the last one comes first."""
+    graph = region_of([shared_rows()[0]])
+    launches = grouped(graph)
+    assert launches is not None
+    schedule = scheduled(graph, launches)
+    came: set[tuple[int, int]] = set()
+    marks = []
+    for launch in reversed(schedule.launches):
+        for read in reversed(launch.reads):
+            at = read.to if read.to is not None else []
+            rows = range(at.start, at.stop) if isinstance(at, slice) else [*map(int, at)]
+            places = {(read.table, row) for row in rows}
+            if places and not launch.alone:
+                assert not read.first or (came.isdisjoint(places) and len(places) == len(rows))
+                marks.append(read.first)
+            came |= places
+    assert marks.count(True) >= 3
+    assert marks.count(False) >= 2
+
+
+def test_deltas_from_outside_stay_where_the_first_of_a_launch_are_written() -> None:
+    """States that a later round reads get its deltas before those of their own round."""
+    chance = np.random.default_rng(2)
+    w = SETTINGS.array_weight(chance.normal(size=(3, 4)))
+
+    @wg.differentiable
+    async def example(number: int) -> wg.ArrayLayer[tuple[()], np.float64]:
+        state = step(w[number] * 1.0, w[number])
+        after = step(state, state * 2.0)
+        await wg.sum(after)
+        return wg.sum(state * after)
+
+    loss = wg.sum(wg.stack([example(i) for i in range(3)]))
+    (ours,), (theirs,) = (wg.gradients(loss, [w]).run(e) for e in (Batched(), Sequential(compiled=False)))
+    np.testing.assert_allclose(ours, theirs, rtol=1e-12)

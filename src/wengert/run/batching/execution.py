@@ -22,6 +22,7 @@ from wengert.arrays.rows import (
     filled,
     joined_rows,
     new_rows,
+    put_rows,
     repeated,
     run_sums,
     stacked,
@@ -66,6 +67,7 @@ class BatchRun:
         self._seconds = [0.0] * len(self._launches)  # of each launch
         self._deltas: list[Any] = []  # Any: as `tables`
         self._reached: set[Place] = set()  # the writes that deltas have come to
+        self._seeded: frozenset[Place] = frozenset()  # and those that they came to from outside
         self._sent: list[tuple[int, Expression, Value]] = []  # by which launch, to which weight, what
         self._waiting: dict[Place, Value] = {}  # the deltas that are summed once all have come
 
@@ -253,6 +255,7 @@ class BatchRun:
         self._deltas = [_zeros(of) for of in self._forms]
         for place, delta in seeds:
             self._add(place, delta)
+        self._seeded = frozenset(self._reached)
         for at, (count, _) in self.bound.schedule.waiting.items():
             of = self._forms[at[0]].kind
             self._waiting[at] = filled(count, of.shape or (), of.dtype, of.device)
@@ -359,6 +362,8 @@ class BatchRun:
                 self._add((read.table, row), _own(row_of(g, place, of.kind)))
         elif read.runs is not None:
             add_runs(table, read.runs, g)
+        elif read.first and self._seeded.isdisjoint(read.feeds):
+            put_rows(table, to, g)
         else:
             add_rows(table, to, g)
 

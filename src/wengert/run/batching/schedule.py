@@ -63,6 +63,7 @@ class Read:
     to: Places | slice | None = None  # the rows that deltas go to; None where none does
     feeds: tuple[Place, ...] = ()  # the writes that brought those rows
     some: Places | None = None  # which rows of the launch those are, if not all
+    first: bool = False  # no other read has sent a delta to one of those rows before
     waiting: tuple[tuple[Place, Places, int], ...] = ()  # writes, the rows for them, and where these wait
 
 
@@ -381,10 +382,13 @@ def _plan_scatters(
     apart = [not (read.to is None or read.one or tables[read.table].loose) for read in reads]
     looked = marked(wants & truths(apart)[gathers.of])
     again = repeating(rows.take(looked), gathers.of.take(looked), int(first[-1]))
+    newest = _first_to_send(rows, gathers, marked(wants), int(first[-1]))
     inside = flags(len(reads))
     inside[[*again]] = True
     elements = looked[inside[gathers.of[looked]]]  # of gathers that repeat rows
     found = _plan_waiting(gathers, reads, elements, firsts) if len(again) >= _SEVERAL else {}
+    for gather in newest:
+        reads[gather].first = gather not in again
     for gather in again:
         read = reads[gather]
         if read.to is None:
@@ -393,6 +397,16 @@ def _plan_scatters(
         if not read.waiting or len(distinct(read.to)[0]) < len(read.to):
             read.runs = runs_of(read.to)
     return found
+
+
+def _first_to_send(rows: Places, gathers: _Gathers, elements: Places, size: int) -> list[int]:
+    """The gathers to none of whose rows a later one sends deltas, which on the way back comes first."""
+    of = gathers.of[elements]
+    last = flags(size, -1)
+    last[rows[elements]] = of  # of several the last one
+    behind = flags(len(gathers.starts))
+    behind[of[last[rows[elements]] != of]] = True
+    return marked(~behind).tolist()
 
 
 def _plan_waiting(
