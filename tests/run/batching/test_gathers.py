@@ -91,8 +91,8 @@ def test_the_first_deltas_of_rows_are_written_and_later_ones_added() -> None:
     marks = []
     for launch in reversed(schedule.launches):
         for read in reversed(launch.reads):
-            at = read.to if read.to is not None else []
-            rows = range(at.start, at.stop) if isinstance(at, slice) else [*map(int, at)]
+            at = slice(0, 0) if read.to is None else read.to
+            rows = range(at.start, at.stop) if isinstance(at, slice) else at.tolist()
             places = {(read.table, row) for row in rows}
             if places and not launch.alone:
                 assert not read.first or (came.isdisjoint(places) and len(places) == len(rows))

@@ -406,7 +406,8 @@ def _first_to_send(rows: Places, gathers: _Gathers, elements: Places, size: int)
     last[rows[elements]] = of  # of several the last one
     behind = flags(len(gathers.starts))
     behind[of[last[rows[elements]] != of]] = True
-    return marked(~behind).tolist()
+    found: list[int] = marked(~behind).tolist()
+    return found
 
 
 def _plan_waiting(
