@@ -35,6 +35,7 @@ def test_what_a_module_calls_of_itself_is_no_name_on_the_way_and_the_end_is_the_
         "careful.py: brought",
         "loops.py: Loops.usual",
         "sequential.py: _predict",
+        "sequential.py: _whole",
         "commit.py: Doubts.__init__",
         "batching/cache.py: ScheduleCache.find",
     ]

@@ -119,7 +119,7 @@ class Scene:
             found.predict(root, 0)
             return True
         with Evaluation(0) as evaluation:
-            found = plans.answer(self.plans, evaluation, evaluation.begin(root), "predict")
+            found = self.plans.answer(evaluation, evaluation.begin(root), "predict")
             if found is None:
                 self.now += self.interpreted
             else:

@@ -30,7 +30,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import told
 from wengert.run.careful import BROUGHT, Changed, Changes, Watched, brought, explain
 from wengert.run.commit import Doubts, Interrupted
-from wengert.run.compiled.plans import WORTH, BackwardPrograms, Plans, answer
+from wengert.run.compiled.plans import WORTH, BackwardPrograms, Mode, Plans
 from wengert.run.compiled.segment import CellLoops, Segments
 from wengert.run.compiled.steps import steps
 from wengert.run.evaluation import Evaluation, SegmentRuns
@@ -393,25 +393,56 @@ def _check_read(x: Expression, refs: Refs, read: Iterable[Expression]) -> None:
         )
 
 
-def _predict(x: Expression, context: Context, engine: Engine, refs: Refs, snapshot: int) -> Steps[Any]:
+def _whole(
+    mode: Mode,
+    x: Expression,
+    targets: Sequence[Expression],
+    engine: Engine,
+    refs: Refs,
+    snapshot: int,
+    planned: Callable[[Bound], Steps[A]],
+    computed: Callable[[Evaluation, list[Node]], Steps[A]],
+) -> Steps[A]:
+    """The answer to a question that is a run of its own: `planned` where it has a plan that works, else `computed`."""
     plans, doubts = engine.plans, Doubts()
-    bound = None if plans is None else plans.find(x, "predict")
+    bound = None if plans is None else plans.find(x, mode, targets)
     if bound is not None:
         with doubts:
-            return _with(bound, x, refs, snapshot).predict(x, snapshot)
-    with engine.begin(snapshot, goes_back=False) as evaluation:
-        evaluation.doubts = doubts
-        evaluation.refs = refs
+            return (yield from planned(bound))
+    with engine.begin(snapshot, goes_back=mode != "predict") as evaluation:
+        evaluation.doubts, evaluation.refs, evaluation.trains = doubts, refs, mode == "train"
         nodes = evaluation.begin(x)
-        known = None if bound is not None else answer(plans, evaluation, nodes, "predict")
-        if known is not None:
-            with doubts:
-                return _with(known, x, refs, snapshot).predict(x, snapshot)
+        if (
+            plans is not None
+            and bound is None
+            and nodes
+            # deltas of others than what is below it have no plan
+            and (mode != "gradients" or {*nodes, *evaluation.values}.issuperset(targets))
+        ):
+            bound = plans.answer(evaluation, nodes, mode, targets)
+            if bound is not None:
+                with doubts:
+                    return (yield from planned(bound))
+        return (yield from computed(evaluation, nodes))
+
+
+def _now(value: A) -> Steps[A]:
+    yield from ()
+    return value
+
+
+def _predict(x: Expression, context: Context, engine: Engine, refs: Refs, snapshot: int) -> Steps[Any]:
+    def planned(bound: Bound) -> Steps[Any]:
+        return _now(_with(bound, x, refs, snapshot).predict(x, snapshot))
+
+    def computed(evaluation: Evaluation, nodes: list[Node]) -> Steps[Any]:
         yield from evaluation.evaluate(x, context, nodes)
-        doubts.tell()
+        evaluation.doubts.tell()
         if refs and not evaluation.tapes:  # else another path may read them
             _check_read(x, refs, evaluation.values)
         return handed_over(evaluation.value(x), x.kind, evaluation.buffers)
+
+    return _whole("predict", x, (), engine, refs, snapshot, planned, computed)
 
 
 def _resolved(x: Expression, context: Context, engine: Engine, refs: Refs, snapshot: int) -> Steps[Choice]:
@@ -433,27 +464,18 @@ def _gradients(
     refs: Refs,
     snapshot: int,
 ) -> Steps[tuple[Any, ...]]:
-    plans, targets, doubts = engine.plans, wanted.targets, Doubts()
-    bound = None if plans is None else plans.find(loss, "gradients", targets)
-    if bound is not None:
-        with doubts:
-            return _with(bound, loss, refs, snapshot).gradients(snapshot)
-    with engine.begin(snapshot) as evaluation:
-        evaluation.doubts = doubts
-        evaluation.refs = refs
-        nodes = evaluation.begin(loss)
-        inside = plans is not None and {*nodes, *evaluation.values}.issuperset(targets)  # others have no plan
-        asked = bound is None and inside
-        known = answer(plans, evaluation, nodes, "gradients", targets) if asked else None
-        if known is not None:
-            with doubts:
-                return _with(known, loss, refs, snapshot).gradients(snapshot)
+    targets = wanted.targets
+
+    def planned(bound: Bound) -> Steps[tuple[Any, ...]]:
+        return _now(_with(bound, loss, refs, snapshot).gradients(snapshot))
+
+    def computed(evaluation: Evaluation, nodes: list[Node]) -> Steps[tuple[Any, ...]]:
         evaluation.variables = wanted.variables
         evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
         if evaluation.wanted:  # the deltas of single nodes
             evaluation.segments = SegmentRuns(None)
         yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
-        doubts.tell()
+        evaluation.doubts.tell()
         if refs and not evaluation.tapes:
             _check_read(loss, refs, evaluation.values)
         found: list[Any] = []  # Any: deltas of every type
@@ -463,6 +485,8 @@ def _gradients(
             delta = at.get(target)
             found.append(zero_of(value) if delta is None else told(delta))
         return tuple(each_handed_over(found, targets, evaluation.buffers))
+
+    return _whole("gradients", loss, targets, engine, refs, snapshot, planned, computed)
 
 
 def _at(snapshot: int, work: Callable[[int], Steps[A]], _: int) -> Steps[A]:
@@ -479,23 +503,16 @@ def _value_of(x: Expression, context: Context, engine: Engine, refs: Refs, snaps
 
 
 def _shard(loss: Expression, context: Context, engine: Engine, refs: Refs, snapshot: int) -> Steps[Shard]:
-    plans, doubts = engine.plans, Doubts()
-    bound = None if plans is None else plans.find(loss, "shard")
-    if bound is not None:
-        with doubts:
-            return bordered(*(bound.at(refs, snapshot) if refs else bound).sent(loss, snapshot))
-    with engine.begin(snapshot) as evaluation:
-        evaluation.doubts = doubts
-        evaluation.refs = refs
-        nodes = evaluation.begin(loss)
-        known = None if bound is not None else answer(plans, evaluation, nodes, "shard")
-        if known is not None:
-            with doubts:
-                return bordered(*(known.at(refs, snapshot) if refs else known).sent(loss, snapshot))
+    def planned(bound: Bound) -> Steps[Shard]:
+        return _now(bordered(*(bound.at(refs, snapshot) if refs else bound).sent(loss, snapshot)))
+
+    def computed(evaluation: Evaluation, nodes: list[Node]) -> Steps[Shard]:
         yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
-        doubts.tell()
+        evaluation.doubts.tell()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         return bordered(value, evaluation.deltas)
+
+    return _whole("shard", loss, (), engine, refs, snapshot, planned, computed)
 
 
 def _train(
@@ -507,30 +524,19 @@ def _train(
     rebuild: Rebuild | None = None,
 ) -> Steps[Any]:
     """The loss; with `also` a tuple of it and these values, which are put together by `rebuild`."""
-    plans, doubts = engine.plans, Doubts()
-    bound = None if plans is None else plans.find(loss, "train", also)
-    if bound is not None:
-        with doubts:
-            value, change = bound.trained(loss, context.run, snapshot)
-            if context.followed:
-                yield _remainder(value, loss, context)
-            return _together(change(), rebuild)
-    with engine.begin(snapshot) as evaluation:
-        evaluation.doubts = doubts
-        evaluation.trains = True
-        nodes = evaluation.begin(loss)
-        known = None if bound is not None else answer(plans, evaluation, nodes, "train", also)
-        if known is not None:
-            with doubts:
-                value, change = known.trained(loss, context.run, snapshot)
-                if context.followed:
-                    yield _remainder(value, loss, context)
-                return _together(change(), rebuild)
+
+    def planned(bound: Bound) -> Steps[Any]:
+        value, change = bound.trained(loss, context.run, snapshot)
+        if context.followed:
+            yield _remainder(value, loss, context)
+        return _together(change(), rebuild)
+
+    def computed(evaluation: Evaluation, nodes: list[Node]) -> Steps[Any]:
         in_parts = evaluation.segments.in_parts
         rest = nodes if in_parts else evaluation.there_and_back(loss, context.run, nodes)
         if rest:  # a scope for what it opens, left before the commit
             yield Do.program(partial(_rest_and_back, evaluation, loss, rest, engine.backward)).nested()
-        doubts.tell()
+        evaluation.doubts.tell()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         besides: list[Any] = []  # Any: data of every type
         for x in also:
@@ -550,6 +556,8 @@ def _train(
             yield Do.program(evaluation.backward).nested()
         engine.loops.commit(evaluation.deltas, snapshot, value, partial(explain, evaluation, loss))
         return _together(found, rebuild)
+
+    return _whole("train", loss, also, engine, {}, snapshot, planned, computed)
 
 
 def _together(found: Any, rebuild: Rebuild | None) -> Any:  # Any: data of every type, and a structure of them

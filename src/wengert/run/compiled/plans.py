@@ -383,17 +383,6 @@ class Plans:
             self._made(structure, not plan.failed)
 
 
-def answer(
-    plans: Plans | None,
-    evaluation: Evaluation,
-    nodes: Sequence[Node],
-    mode: Mode,
-    targets: Sequence[Expression] = (),
-) -> Bound | None:
-    """As `Plans.answer`; None where there are no plans, or nothing to run."""
-    return plans.answer(evaluation, nodes, mode, targets) if plans is not None and nodes else None
-
-
 def _keep(root: Expression, what: object) -> None:
     """Remember with an expression what has been found for it; weights remember nothing."""
     if isinstance(root, Node):
