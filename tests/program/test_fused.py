@@ -24,9 +24,8 @@ from wengert.program.fused import FusedGroup, fused, fused_updates
 from wengert.program.loops import axes_of, loop_text
 from wengert.program.memory import Placement
 from wengert.program.program import Eqn, Program, Var, check, effect, evaluate
-from wengert.run.compiled import native
-from wengert.run.compiled.native import FusedProgram, Library, agrees
-from wengert.run.compiled.program import PlanProgram, simplified
+from wengert.run.compiled import program as native
+from wengert.run.compiled.program import FusedProgram, Library, PlanProgram, agrees, simplified
 
 F32, F64, BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.bool_)
 SETTINGS = SGD(learning_rate=0.1)

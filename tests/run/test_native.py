@@ -19,7 +19,7 @@ import wengert as wg
 from wengert.arrays import compilers, kernels
 from wengert.arrays.compilers import CCompiler, CompilerError, cache_folder, found_compiler
 from wengert.plugins import Adam, LearningRate
-from wengert.run.compiled import native
+from wengert.run.compiled import program as native
 from wengert.run.compiled.plans import Plans
 from wengert.run.sequential import Engine, Interpreter
 
@@ -242,7 +242,7 @@ def test_a_process_that_ends_while_it_compiles_says_nothing(own_cache: Path) -> 
     code = (
         "import threading, time\n"
         "from wengert.arrays.compilers import cache_folder, found_compiler\n"
-        "from wengert.run.compiled.native import COMPILING\n"
+        "from wengert.run.compiled.program import COMPILING\n"
         "COMPILING.begin(lambda: found_compiler().compiled('int x;', cache_folder()))\n"
         "folder = cache_folder()\n"
         "while not list(folder.iterdir()): time.sleep(0.001)"

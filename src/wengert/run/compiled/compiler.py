@@ -47,10 +47,9 @@ from wengert.run.compiled.lowered import (
     lowered_in_steps,
     seed_of,
 )
-from wengert.run.compiled.native import FusingProgram
 from wengert.run.compiled.plan import Plan
 from wengert.run.compiled.plans import BackwardProgram, Bind, Mode, Path
-from wengert.run.compiled.program import PlanProgram, not_made, simplified
+from wengert.run.compiled.program import FusingProgram, PlanProgram, not_made, simplified
 from wengert.run.compiled.segment import (
     BackwardCase,
     CellPrograms,

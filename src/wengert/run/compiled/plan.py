@@ -32,8 +32,7 @@ from wengert.run.commit import Interrupted, commit, settle
 from wengert.run.compiled.binder import Binder
 from wengert.run.compiled.cache import Item
 from wengert.run.compiled.lowered import LoweredLoss, Updating
-from wengert.run.compiled.native import FusingProgram
-from wengert.run.compiled.program import PlanProgram, not_made
+from wengert.run.compiled.program import FusingProgram, PlanProgram, not_made
 from wengert.run.compiled.steps import steps as programs_of_steps
 from wengert.run.tapes import each_handed_over, handed_over
 

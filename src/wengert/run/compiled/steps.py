@@ -33,7 +33,7 @@ _WORTH: Final = 8  # steps after which one may get its program, as a structure i
 _LEAST: Final = 1 << 14
 _FEW: Final = 8  # equations: fewer are computed as they are in the same time
 _traced_step = later("wengert.run.compiled.compiler", "traced_step")
-_fusing = later("wengert.run.compiled.native", "FusingProgram")
+_fusing = later("wengert.run.compiled.program", "FusingProgram")
 _plain = later("wengert.run.compiled.program", "PlanProgram")
 
 
