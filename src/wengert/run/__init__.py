@@ -21,7 +21,7 @@ from wengert.run.shards import Distributed, shards
 
 if TYPE_CHECKING:
     from wengert.run.batching.executor import Batched
-    from wengert.run.generated import KernelText, kernels
+    from wengert.run.compiled.compiler import KernelText, kernels
     from wengert.run.threads.parallel import Parallel
 else:
 
@@ -34,9 +34,9 @@ else:
             return Batched
         if name in ("KernelText", "kernels"):
             # at the top it would import what only plans need
-            from wengert.run import generated
+            from wengert.run.compiled import compiler
 
-            return getattr(generated, name)
+            return getattr(compiler, name)
         if name == "Parallel":
             # at the top it would take a fifth of what importing Wengert takes
             from wengert.run.threads.parallel import Parallel
