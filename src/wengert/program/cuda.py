@@ -20,8 +20,8 @@ from wengert.arrays.abstract import Sizes, is_open, sizes_for
 from wengert.arrays.cuda import HEAD, HELPERS, THREADS, TYPES, cuda_formula_of, cuda_type
 from wengert.program.fused import FusedGroup, Fusing, fused, reduced_space
 from wengert.program.loops import Dialect, Passes, body
-from wengert.program.matrices import as_matrices
 from wengert.program.program import Eqn, Program, Var, waits_of
+from wengert.program.simplify import as_matrices
 
 __all__ = [
     *(
