@@ -201,11 +201,11 @@ def _copied(text: str, module: str, changed: Sequence[Site]) -> str:
     lines, tree = text.splitlines(), ast.parse(text)
     places = sorted(((_defined(tree, site.name), site) for site in changed), key=_first_line, reverse=True)
     for nodes, site in places:  # from the end, as lines are counted before anything changes
-        kept = [node for node in nodes if _serves_no_array(node)]
-        own = [line for node in kept for line in _source(lines, node)]
+        own = [line for node in nodes if _serves_no_array(node) for line in _source(lines, node)]
         indent = " " * nodes[0].col_offset
         made = [indent + line for text in site.overloads for line in text.splitlines()]
-        lines[_start(nodes[0]) : nodes[-1].end_lineno] = [*made, *own]
+        end = nodes[-1].end_lineno if isinstance(nodes[-1], ast.FunctionDef) else _start(nodes[0])
+        lines[_start(nodes[0]) : end] = [*made, *own]
     future = next(i for i, line in enumerate(lines) if line.startswith("from __future__")) + 1
     lines[future:future] = (
         _IMPORTS.format(checks=_checks())
@@ -226,10 +226,10 @@ def _checks() -> str:
     )
 
 
-def _defined(tree: ast.Module, name: str) -> list[ast.FunctionDef]:
-    """The definitions of a function or method, which may be overloads."""
+def _defined(tree: ast.Module, name: str) -> Sequence[ast.stmt]:
+    """The definitions of a function or method, which may be overloads; of an inherited one the end of its class."""
     *classes, last = name.split(".")
-    body: Sequence[ast.AST] = tree.body
+    body: Sequence[ast.stmt] = tree.body
     for name in classes:
         (of,) = (node for node in body if isinstance(node, ast.ClassDef) and node.name == name)
         body = [
@@ -237,24 +237,29 @@ def _defined(tree: ast.Module, name: str) -> list[ast.FunctionDef]:
             for node in of.body
             for inner in ([*node.body, node] if isinstance(node, ast.If) else [node])
         ]
-    return [node for node in body if isinstance(node, ast.FunctionDef) and node.name == last]
+    found = [node for node in body if isinstance(node, ast.FunctionDef) and node.name == last]
+    assert found or classes, f"no function is called {last}"
+    return found or body[-1:]
 
 
-def _serves_no_array(node: ast.FunctionDef) -> bool:
+def _serves_no_array(node: ast.stmt) -> bool:
     """True if an overload is for other operands, which it keeps."""
+    if not isinstance(node, ast.FunctionDef):
+        return False
     declared = " ".join(ast.unparse(x.annotation) for x in node.args.posonlyargs if x.annotation is not None)
     return bool(node.decorator_list) and "Array" not in declared and "array" not in declared
 
 
-def _start(node: ast.FunctionDef) -> int:
-    return min([node.lineno, *(d.lineno for d in node.decorator_list)]) - 1
+def _start(node: ast.stmt) -> int:
+    decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+    return min([node.lineno, *(d.lineno for d in decorators)]) - 1
 
 
-def _first_line(place: tuple[list[ast.FunctionDef], Site]) -> int:
+def _first_line(place: tuple[Sequence[ast.stmt], Site]) -> int:
     return _start(place[0][0])
 
 
-def _source(lines: Sequence[str], node: ast.FunctionDef) -> Sequence[str]:
+def _source(lines: Sequence[str], node: ast.stmt) -> Sequence[str]:
     return lines[_start(node) : node.end_lineno]
 
 

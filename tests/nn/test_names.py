@@ -22,7 +22,7 @@ def test_a_name_is_defined_where_the_plugin_looks_for_it(fullname: str) -> None:
     module, name, *method = fullname.removeprefix(NN).split(".")
     found = getattr(importlib.import_module(NN + module), name)
     assert found.__module__ == NN + module
-    assert all(part in vars(found) for part in method)
+    assert all(hasattr(found, part) for part in method)
 
 
 def test_every_layer_has_a_rule() -> None:
