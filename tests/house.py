@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 
+DEEP = 5  # operations in operations: one more in a lambda takes mypy a second and more
 SMALL = 90  # lines, below which a module with one importer is a part of it
 RIDDLE = re.compile(r"(What|Whether|Where|Those|The same)\b")
 CODE = re.compile(r"\b(?!F1\b)[SDFTB]\d{1,3}\b")  # F1 is a metric
@@ -296,6 +297,32 @@ def undefined(known: House, page: str) -> list[str]:
     """Codes that the source cites and that have no row with a link on a page."""
     defined = set(DEFINED.findall(page))
     return [f"{place} {code}" for place, code in cited(known) if code not in defined]
+
+
+# -- types ------------------------------------------------------------------------------------------
+
+
+def deep_lambdas(known: House) -> list[str]:
+    """Lambdas of so many operations in operations that mypy takes seconds for them; in a function it does not.
+
+    It keeps the types of calls, but for those in a lambda: there each overload asks its arguments for theirs again, and
+    each call around them multiplies that. Eleven such lambdas took half a minute.
+    """
+    return [
+        module.at(node)
+        for module in known.values()
+        if "lambda" in module.text
+        for node in module.nodes
+        if isinstance(node, ast.Lambda) and _nested(node.body) > DEEP
+    ]
+
+
+def _nested(node: ast.AST) -> int:
+    """How deep operators and operations nest."""
+    here = isinstance(node, ast.BinOp | ast.UnaryOp)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        here = _name(node.func.value) == "wg"
+    return here + max(map(_nested, ast.iter_child_nodes(node)), default=0)
 
 
 FIGURES: Mapping[str, Callable[[House], list[str]]] = {

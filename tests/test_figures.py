@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import FIGURES, SMALL, House, undefined
+from tests.house import FIGURES, SMALL, House, deep_lambdas, undefined
 from tests.unchecked import unchecked
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -42,8 +42,17 @@ def test_each_code_that_the_source_cites_is_defined() -> None:
     assert undefined(this_house(), page) == []
 
 
-def test_every_test_checks_something_or_says_what_raises() -> None:
-    assert unchecked(House(ROOT, "tests")) == []
+@pytest.fixture(scope="module")
+def tests() -> House:
+    return House(ROOT, "tests")
+
+
+def test_every_test_checks_something_or_says_what_raises(tests: House) -> None:
+    assert unchecked(tests) == []
+
+
+def test_no_lambda_takes_mypy_seconds(tests: House) -> None:
+    assert [*deep_lambdas(this_house()), *deep_lambdas(tests)] == []
 
 
 # -- the checks themselves --------------------------------------------------------------------------
@@ -169,6 +178,12 @@ def test_a_code_without_a_row_is_found(tmp_path: Path) -> None:
     )
     page = "| S1 | A promise. | [a test](a.py) |\n| S2 | No test. |  |\nD3, T5 and F6 are elsewhere.\n"
     assert sorted(undefined(house, page)) == ["p/a.py:1 S2", "p/a.py:2 D3", "p/a.py:3 T5", "p/b.py:2 F6"]
+
+
+def test_a_lambda_of_many_operations_is_found(tmp_path: Path) -> None:
+    few, many = "wg.sum(wg.tanh(f(wg.exp(x * 2.0) + 1.0)))", "wg.sum(-wg.tanh(f(wg.exp(x * 2.0) + 1.0)))"
+    house = built(tmp_path, a=f"f = lambda x: {few}\ng = lambda x: [{many}]\nh = {many}")
+    assert deep_lambdas(house) == ["p/a.py:2"]
 
 
 CHECKED = {

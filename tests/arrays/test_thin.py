@@ -100,7 +100,11 @@ def test_a_plan_gives_the_bits_of_the_interpreter(dtype: type) -> None:
 
     def network() -> Any:  # Any: as in `planned`
         w = SGD(learning_rate=0.01).array_weight(b * 0.1)
-        return [w], lambda i: wg.mean(wg.square(wg.relu(wg.matmul(a * (i + 1), w))))
+
+        def loss(i: int) -> Any:
+            return wg.mean(wg.square(wg.relu(wg.matmul(a * (i + 1), w))))
+
+        return [w], loss
 
     executor, plans = eager()
     same(trained(network, plain()), trained(network, executor))

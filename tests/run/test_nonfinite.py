@@ -55,17 +55,23 @@ def beside_a_mask() -> Any:  # Any: as all losses here
     return wg.where(wg.less(d, 1.0), root, 0.0)
 
 
+def forward() -> Any:
+    return wg.sum(wg.exp(wg.log(w) * 2.0) / 0.0)
+
+
+def unseen() -> Any:
+    return wg.sum(wg.where(wg.greater(w, 0.5), w, wg.log(w))) * 0.0 + wg.log(d)
+
+
+def masked() -> Any:
+    return wg.sum(wg.where(wg.greater(w, 0.5), wg.log(w), 0.0)) + wg.log(d)
+
+
 CASES: dict[str, tuple[Callable[[], Any], str]] = {  # Any: losses of every column
-    "forward": (lambda: wg.sum(wg.exp(wg.log(w) * 2.0) / 0.0), "divide((2,) float64, () float64)"),
+    "forward": (forward, "divide((2,) float64, () float64)"),
     "the loss itself": (lambda: d / 0.0, "divide(() float64, () float64) with weight 'd'"),
-    "infinity that nobody sees": (
-        lambda: wg.sum(wg.where(wg.greater(w, 0.5), w, wg.log(w))) * 0.0 + wg.log(d),
-        "log((2,) float64) with weight 'w'",
-    ),
-    "masked before it": (
-        lambda: wg.sum(wg.where(wg.greater(w, 0.5), wg.log(w), 0.0)) + wg.log(d),
-        "log(() float64) with weight 'd'",
-    ),
+    "infinity that nobody sees": (unseen, "log((2,) float64) with weight 'w'"),
+    "masked before it": (masked, "log(() float64) with weight 'd'"),
     "a weight": (lambda: broken * 2.0, "<DoubleWeight 'broken' () float64>"),
     "below a bind": (lambda: below(d * 1.0) * 2.0, "log(() float64)"),
     "backward below a bind": (lambda: root(d * 1.0) * 2.0, "backward of sqrt(() float64)"),

@@ -34,9 +34,12 @@ def kept(executor: Any, settings: Any, steps: int = 8) -> list[Any]:  # Any: as 
     x = chance.standard_normal((6, 5)).astype(np.float32)
     w = settings.array_weight(chance.standard_normal((5, 4)).astype(np.float32))
     b = settings.array_weight(np.zeros(4, np.float32))
+
+    def loss(part: Any, seed: Any) -> Any:
+        return wg.mean(wg.square(wg.tanh(wg.lift(part) @ w) + b))
+
     for _ in range(steps):
-        loss = wg.shards(lambda part, seed: wg.mean(wg.square(wg.tanh(wg.lift(part) @ w) + b)), x, 2)
-        loss.train().run(executor)
+        wg.shards(loss, x, 2).train().run(executor)
     return [w.data, b.data, *(np.array(state) for of in (w, b) for state in of.optimizer.kept().values())]
 
 

@@ -312,10 +312,11 @@ def test_families_do_not_confuse_constants() -> None:
 def test_families_do_not_confuse_zeros_of_both_signs() -> None:
     """Equal attributes, which an attribute's value alone does not tell apart."""
     w = Weights()
-    cells = [
-        wg.cell(lambda x, c=c: wg.sum(1.0 / wg.leaky_relu(-wg.abs(x @ w.first), negative_slope=c)))
-        for c in (0.0, -0.0)
-    ]
+
+    def bent(x: Any, slope: float) -> Any:
+        return wg.sum(1.0 / wg.leaky_relu(-wg.abs(x @ w.first), negative_slope=slope))
+
+    cells = [wg.cell(lambda x, c=c: bent(x, c)) for c in (0.0, -0.0)]
     found = wg.stack([cell(np.ones((n, 2))) for n in (1, 2) for cell in cells]).predict().run(run.Batched())
     assert found.tolist() == [-np.inf, np.inf, -np.inf, np.inf]
 
