@@ -188,7 +188,10 @@ class _Memory:
 
     def __init__(self, region: Region, group: Places, here: Places) -> None:
         self.size = region.size
-        self.subgraphs = () if here[region.ranks[: len(region.met)]].any() else region.subgraphs
+        here_met = bool(region.subgraphs) and here[region.ranks[: len(region.met)]].any()
+        self.subgraphs = () if here_met else region.subgraphs
+        if not self.subgraphs:
+            return
         ends = cumulated(places([len(subgraph.serials) for subgraph in self.subgraphs]))
         counts = places([len(subgraph.leads) for subgraph in self.subgraphs])
         leads = concatenate([subgraph.leads for subgraph in self.subgraphs]) + spread(ends[:-1], counts)
@@ -199,10 +202,12 @@ class _Memory:
 
     def recall(self, name: object, labels: Places, others: Sequence[int]) -> list[Places] | None:
         """Numbers of all nodes, an array for each of `others`, which are those of nodes in no subgraph."""
+        if not self.subgraphs:
+            return None
         keys = self._keys(name, labels)
         known = [subgraph.counts.get(key) for subgraph, key in zip(self.subgraphs, keys, strict=True)]
         remembered = [x for x in known if x is not None]
-        if not known or len(remembered) < len(known):
+        if len(remembered) < len(known):
             return None
         found = []
         for other, parts in zip(others, zip(*remembered, strict=True), strict=True):
@@ -213,6 +218,8 @@ class _Memory:
 
     def keep(self, name: object, labels: Places, found: Sequence[Places]) -> None:
         """Have each subgraph remember these numbers of its nodes."""
+        if not self.subgraphs:
+            return
         spans = zip(self.subgraphs, self._keys(name, labels), pairwise(self.ends), strict=True)
         for subgraph, key, (start, stop) in spans:
             if len(subgraph.counts) >= _MOST_COUNTS:
@@ -236,16 +243,18 @@ class _Levels:
         number[self.nodes] = span(0, size)
         both = here[counts.sources] & here[counts.readers]
         sources, readers = number[counts.sources[both]], number[counts.readers[both]]
-        order = argsort(readers)
-        sources, readers = sources[order], readers[order]
-        once = starts_of_runs(readers * size + sources)  # results of one cell are one operand
-        sources, readers = sources[once], readers[once]
+        if columns > 1:  # edges of one group are in the order of their readers
+            order = argsort(readers)
+            sources, readers = sources[order], readers[order]
+            once = starts_of_runs(readers * size + sources)  # results of one cell are one operand
+            sources, readers = sources[once], readers[once]
         self.sources, self.readers = sources, readers
         self.depths = _depths(sources, readers, size)
-        order, ends = argsort(self.depths), _ends(self.depths)
+        ends = _ends(self.depths)
         self.own = self.depths + 1
         self.counted = size * columns <= _MOST and not _narrow(ends, counts.besides)
-        if self.counted:
+        if self.counted and columns > 1:  # else all nodes of a chain are of one group
+            order = argsort(self.depths)
             column = cumulated(in_cycle * 1)[group[self.nodes]]
             self.own[order] = _chains(order, ends, column[order], sources, counted(readers, size), columns)
 
@@ -315,10 +324,9 @@ def _chains(
 
 def _readers_of(sources: Places, readers: Places, size: int) -> list[list[int]]:
     """For each number below `size` those that read it, from the numbers at both ends of every edge."""
-    pairs = occurring(sources * size + readers, size * size)
     found: list[list[int]] = [[] for _ in range(size)]
-    for source, reader in zip((pairs // size).tolist(), (pairs % size).tolist(), strict=True):
-        found[source].append(reader)
+    for pair in occurring(sources * size + readers, size * size).tolist():
+        found[pair // size].append(pair % size)
     return found
 
 
@@ -339,6 +347,11 @@ def _topological(successors: list[list[int]]) -> list[int] | None:
 
 def _cycles(successors: list[list[int]]) -> Iterator[list[int]]:
     """The vertices that need themselves, or each other."""
+    itself = [vertex for vertex, readers in enumerate(successors) if vertex in readers]
+    others = [[reader for reader in readers if reader != vertex] for vertex, readers in enumerate(successors)]
+    if _topological(others) is not None:  # as of most graphs, without a search for components
+        yield from ([vertex] for vertex in itself)
+        return
     for component in _components(successors):
         if len(component) > 1 or component[0] in successors[component[0]]:
             yield component
