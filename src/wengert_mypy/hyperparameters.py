@@ -30,7 +30,7 @@ from wengert_mypy.names import PLUGINS, RATED, SETTINGS, VALUE
 FIRST: Final = frozenset(
     f"{PLUGINS}{name}"
     for name in (
-        "adadelta.Adadelta",
+        "adagrad.Adadelta",
         "adagrad.Adagrad",
         "adam.AMSGrad",
         "adam.Adam",
@@ -40,13 +40,13 @@ FIRST: Final = frozenset(
         "clip.ClipByGlobalNorm",
         "clip.ClipByNorm",
         "clip.ClipByValue",
-        "l1.L1Regularization",
-        "l2.L2Regularization",
+        "regularization.L1Regularization",
+        "regularization.L2Regularization",
         "layerwise.Adafactor",
         "layerwise.LAMB",
         "layerwise.Muon",
         "noise.GradientNoise",
-        "rmsprop.RMSprop",
+        "adagrad.RMSprop",
         "signs.Lion",
         "signs.Rprop",
     )
@@ -63,7 +63,7 @@ UNSCALED: Final = frozenset(
         "adam.RAdam",
         "layerwise.LAMB",
         "layerwise.Muon",
-        "rmsprop.RMSprop",
+        "adagrad.RMSprop",
         "signs.Lion",
     )
 )

@@ -8,30 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wengert.plugins.adadelta import Adadelta
-from wengert.plugins.adagrad import Adagrad
-from wengert.plugins.adam import Adam, Adamax, AMSGrad, NAdam, RAdam
-from wengert.plugins.adamw import AdamW
+from wengert.plugins.adagrad import Adadelta, Adagrad, RMSprop
+from wengert.plugins.adam import Adam, Adamax, AdamW, AMSGrad, NAdam, RAdam
 from wengert.plugins.averages import ExponentialMovingAverage, Lookahead, StochasticWeightAveraging
 from wengert.plugins.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
-from wengert.plugins.decay import WeightDecay
 from wengert.plugins.factory import Factory
 from wengert.plugins.finite import FailOnNonFinite
 from wengert.plugins.hyperparameters import Hyperparameters
 from wengert.plugins.inject import inject, provide
-from wengert.plugins.l1 import L1Regularization
-from wengert.plugins.l2 import L2Regularization
 from wengert.plugins.layerwise import LAMB, Adafactor, Muon
 from wengert.plugins.logs import Logging
-from wengert.plugins.momentum import Momentum
+from wengert.plugins.momentum import Momentum, Nesterov
 from wengert.plugins.names import Names
 from wengert.plugins.narrow import StoredAs
-from wengert.plugins.nesterov import Nesterov
 from wengert.plugins.noise import GradientNoise
 from wengert.plugins.place import OnDevice
 from wengert.plugins.plugin import Plugin
 from wengert.plugins.rate import SGD, LearningRate
-from wengert.plugins.rmsprop import RMSprop
+from wengert.plugins.regularization import L1Regularization, L2Regularization, WeightDecay
 from wengert.plugins.rules import Backend, merged_rules
 from wengert.plugins.schedule import LearningRateSchedule
 from wengert.plugins.signs import Lion, Rprop

@@ -7,7 +7,7 @@ Refuses to know: the learning rate.
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import Annotated, ClassVar, Protocol
 
 from typing_extensions import TypeVar
 
@@ -16,8 +16,9 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.ranges import check_number
+from wengert.plugins.ranges import BelowOne, NonNegative, Range
 from wengert.plugins.rate import warn_of_unit_steps
+from wengert.plugins.regularization import WeightDecay
 from wengert.plugins.schedule import RATES
 
 
@@ -70,16 +71,13 @@ class Adam(Plugin):
     Source: D. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", 2015, algorithm 1.
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
+    beta1: BelowOne = 0.9
+    beta2: BelowOne = 0.999
+    eps: NonNegative = 1e-8
     optimizer: ClassVar[type[Optimizer]] = AdamOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
-        check_number(self, "beta1", below=1.0)
-        check_number(self, "beta2", below=1.0)
-        check_number(self, "eps")
         warn_of_unit_steps(self, Adam)
 
 
@@ -110,16 +108,13 @@ class AMSGrad(Plugin):
     `torch.optim.Adam(amsgrad=True)` has it.
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
+    beta1: BelowOne = 0.9
+    beta2: BelowOne = 0.999
+    eps: NonNegative = 1e-8
     optimizer: ClassVar[type[Optimizer]] = AMSGradOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
-        check_number(self, "beta1", below=1.0)
-        check_number(self, "beta2", below=1.0)
-        check_number(self, "eps")
         warn_of_unit_steps(self, AMSGrad)
 
 
@@ -151,16 +146,13 @@ class Adamax(Plugin):
     Source: D. Kingma, J. Ba, "Adam: A Method for Stochastic Optimization", 2015, algorithm 2; ε as in PyTorch.
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
+    beta1: BelowOne = 0.9
+    beta2: BelowOne = 0.999
+    eps: NonNegative = 1e-8
     optimizer: ClassVar[type[Optimizer]] = AdamaxOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
-        check_number(self, "beta1", below=1.0)
-        check_number(self, "beta2", below=1.0)
-        check_number(self, "eps")
         warn_of_unit_steps(self, Adamax)
 
 
@@ -194,18 +186,14 @@ class NAdam(Plugin):
     Source: T. Dozat, "Incorporating Nesterov Momentum into Adam", 2016.
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
-    momentum_decay: float = 4e-3
+    beta1: BelowOne = 0.9
+    beta2: BelowOne = 0.999
+    eps: NonNegative = 1e-8
+    momentum_decay: NonNegative = 4e-3
     optimizer: ClassVar[type[Optimizer]] = NAdamOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
-        check_number(self, "beta1", below=1.0)
-        check_number(self, "beta2", below=1.0)
-        check_number(self, "eps")
-        check_number(self, "momentum_decay")
         warn_of_unit_steps(self, NAdam)
 
 
@@ -240,15 +228,24 @@ class RAdam(Plugin):
     Source: L. Liu et al., "On the Variance of the Adaptive Learning Rate and Beyond", 2020, algorithm 2.
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-8
+    beta1: BelowOne = 0.9
+    beta2: Annotated[BelowOne, Range(least=0.6, open_below=True, below=1.0)] = 0.999
+    eps: NonNegative = 1e-8
     optimizer: ClassVar[type[Optimizer]] = RAdamOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
-        check_number(self, "beta1", below=1.0)
-        check_number(self, "beta2", below=1.0)
-        check_number(self, "beta2", least=0.6, open_below=True, below=1.0)
-        check_number(self, "eps")
         warn_of_unit_steps(self, RAdam)
+
+
+class AdamW(Adam, WeightDecay):
+    """Adam and WeightDecay in one.
+
+    >>> from wengert.plugins import LearningRate
+    >>> class Settings(AdamW, LearningRate): ...
+    >>> w = Settings(learning_rate=1.0, weight_decay=0.1, eps=0.0).double_weight(1.0)
+    >>> [(w * d).train().run() for d in (1.0, 2.0)][0], round(w.data, 6)
+    (1.0, -1.055182)
+
+    Source: I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", 2019, algorithm 2.
+    """

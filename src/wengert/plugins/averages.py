@@ -8,15 +8,15 @@ Refuses to know: models; `wengert.training.averages` finds those of all weights 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from wengert.arrays import Value, namespace_of
 from wengert.graph.weights import Weight, data_of
 from wengert.lazy import dense
-from wengert.plugins.decay import WeightDecay
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.ranges import check_number
+from wengert.plugins.ranges import BelowOne, NonNegative, Range
+from wengert.plugins.regularization import WeightDecay
 
 AVERAGE: Final = "average"  # the name of the state
 
@@ -50,14 +50,10 @@ class Lookahead(Plugin):
     Source: M. Zhang et al., "Lookahead Optimizer: k steps forward, 1 step back", 2019.
     """
 
-    every: int = 5
-    share: float = 0.5
+    every: Annotated[int, Range(least=1.0)] = 5
+    share: NonNegative = 0.5
     optimizer: ClassVar[type[Optimizer]] = LookaheadOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = (WeightDecay,)
-
-    def __post_init__(self) -> None:
-        check_number(self, "every", least=1.0)
-        check_number(self, "share")
 
 
 class Averaged(Plugin):
@@ -98,16 +94,13 @@ class ExponentialMovingAverage(Averaged):
     `torch.optim.swa_utils.get_ema_multi_avg_fn`.
     """
 
-    decay_of_average: float = 0.999
+    decay_of_average: BelowOne = 0.999
     optimizer: ClassVar[type[Optimizer]] = ExponentialMovingAverageOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = (WeightDecay, Lookahead)
 
     @property
     def average_is(self) -> str:
         return f"exponential, by {self.decay_of_average:g}"
-
-    def __post_init__(self) -> None:
-        check_number(self, "decay_of_average", below=1.0)
 
 
 class StochasticWeightAveragingOptimizer(Optimizer["StochasticWeightAveraging"], pure=True):
@@ -149,15 +142,11 @@ class StochasticWeightAveraging(Averaged):
     Source: P. Izmailov et al., "Averaging Weights Leads to Wider Optima and Better Generalization", 2018.
     """
 
-    average_from: int
-    average_every: int = 1
+    average_from: Annotated[int, Range()]
+    average_every: Annotated[int, Range(least=1.0)] = 1
     optimizer: ClassVar[type[Optimizer]] = StochasticWeightAveragingOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = (WeightDecay, Lookahead)
 
     @property
     def average_is(self) -> str:
         return f"the mean from step {self.average_from} on"
-
-    def __post_init__(self) -> None:
-        check_number(self, "average_from")
-        check_number(self, "average_every", least=1.0)

@@ -17,7 +17,7 @@ from wengert.graph.weights import Update, Weight
 from wengert.lazy import LazyDelta, Rows, dense, scaled
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.ranges import check_number
+from wengert.plugins.ranges import Positive
 from wengert.plugins.rate import Clip
 from wengert.plugins.schedule import RATES
 
@@ -93,12 +93,9 @@ class ClipByGlobalNorm(Clip):
     Source: R. Pascanu, T. Mikolov, Y. Bengio, "On the difficulty of training Recurrent Neural Networks", 2013.
     """
 
-    max_norm: float
+    max_norm: Positive
     optimizer: ClassVar[type[Optimizer]] = ClipByGlobalNormOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
-
-    def __post_init__(self) -> None:
-        check_number(self, "max_norm", open_below=True)
 
 
 class ClipByValueOptimizer(Optimizer["ClipByValue"], pure=True):
@@ -124,12 +121,9 @@ class ClipByValue(Clip):
     Source: T. Mikolov, "Statistical Language Models Based on Neural Networks", 2012, section 3.2.2.
     """
 
-    max_value: float
+    max_value: Positive
     optimizer: ClassVar[type[Optimizer]] = ClipByValueOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
-
-    def __post_init__(self) -> None:
-        check_number(self, "max_value", open_below=True)
 
 
 class ClipByNormOptimizer(Optimizer["ClipByNorm"], pure=True):
@@ -155,9 +149,6 @@ class ClipByNorm(Clip):
     Source: R. Pascanu, T. Mikolov, Y. Bengio, "On the difficulty of training Recurrent Neural Networks", 2013.
     """
 
-    max_norm_of_weight: float
+    max_norm_of_weight: Positive
     optimizer: ClassVar[type[Optimizer]] = ClipByNormOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
-
-    def __post_init__(self) -> None:
-        check_number(self, "max_norm_of_weight", open_below=True)

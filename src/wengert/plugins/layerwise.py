@@ -7,7 +7,7 @@ Refuses to know: how weights make a layer; each is looked at alone.
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from wengert.arrays import Value, decayed, dtype_of, is_array, namespace_of, root, shape_of
 from wengert.errors import ShapeError
@@ -16,7 +16,7 @@ from wengert.lazy import dense
 from wengert.plugins.adam import Moments
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.ranges import check_number
+from wengert.plugins.ranges import BelowOne, NonNegative, Positive, Range
 from wengert.plugins.rate import Rated, warn_of_unit_steps
 from wengert.plugins.schedule import RATES
 
@@ -58,18 +58,14 @@ class LAMB(Plugin):
     Source: Y. You et al., "Large Batch Optimization for Deep Learning: Training BERT in 76 minutes", 2020, algorithm 2.
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.999
-    eps: float = 1e-6
-    decay: float = 0.0
+    beta1: BelowOne = 0.9
+    beta2: BelowOne = 0.999
+    eps: NonNegative = 1e-6
+    decay: NonNegative = 0.0
     optimizer: ClassVar[type[Optimizer]] = LAMBOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
-        check_number(self, "beta1", below=1.0)
-        check_number(self, "beta2", below=1.0)
-        check_number(self, "eps")
-        check_number(self, "decay")
         warn_of_unit_steps(self, LAMB)
 
 
@@ -136,16 +132,11 @@ class Adafactor(Rated):
     and 5, as `torch.optim.Adafactor` has them.
     """
 
-    beta2_decay: float = 0.8
-    eps: float = 1e-3
-    threshold: float = 1.0
+    beta2_decay: Positive = 0.8
+    eps: NonNegative = 1e-3
+    threshold: Positive = 1.0
     optimizer: ClassVar[type[Optimizer]] = AdafactorOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
-
-    def __post_init__(self) -> None:
-        check_number(self, "beta2_decay", open_below=True)
-        check_number(self, "eps")
-        check_number(self, "threshold", open_below=True)
 
 
 class MuonOptimizer(Optimizer["Muon"], pure=True):
@@ -192,13 +183,11 @@ class Muon(Plugin):
     Source: K. Jordan et al., "Muon: An optimizer for hidden layers in neural networks", 2024.
     """
 
-    momentum: float = 0.95
+    momentum: BelowOne = 0.95
     nesterov: bool = True
-    iterations: int = 5
+    iterations: Annotated[int, Range(below=100.0)] = 5
     optimizer: ClassVar[type[Optimizer]] = MuonOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
-        check_number(self, "momentum", below=1.0)
-        check_number(self, "iterations", below=100.0)
         warn_of_unit_steps(self, Muon)

@@ -11,9 +11,10 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from inspect import formatannotation, get_annotations
-from typing import ClassVar, NoReturn, get_args, get_origin, get_type_hints
+from typing import Annotated, ClassVar, NoReturn, get_args, get_origin, get_type_hints
 
 from wengert.errors import PluginError
+from wengert.plugins.ranges import Range
 
 _CLASS_VARIABLE = re.compile(r"(\w+\.)*ClassVar\b")
 
@@ -42,6 +43,7 @@ class Member:
     written: str  # the annotation, for messages
     hint: object  # the annotation evaluated; a `str` while a name in it has no value
     value: object  # an `Unset` where the class gives none
+    ranges: tuple[Range, ...] = ()  # each of which its numbers have to be in
 
     @property
     def injected(self) -> bool:
@@ -65,9 +67,16 @@ class Member:
 
     def evaluated(self, names: Mapping[str, object]) -> Member:
         """With the annotation evaluated if it was not and now can be; `names` are the local ones."""
-        if isinstance(self.hint, str):
-            return replace(self, hint=_evaluate(self.owner, self.hint, names))
-        return self
+        if not isinstance(self.hint, str):
+            return self
+        hint, ranges = _evaluate(self.owner, self.hint, names)
+        return replace(self, hint=hint, ranges=ranges)
+
+    def also(self, other: Member | None) -> Member:
+        """With the ranges of another plugin that declares it, too."""
+        if other is None:
+            return self
+        return replace(self, ranges=tuple(dict.fromkeys((*self.ranges, *other.ranges))))
 
     def __str__(self) -> str:
         return f"{self.owner.__name__}.{self.name}: {self.written}"
@@ -81,8 +90,10 @@ def declare(cls: type, names: Mapping[str, object]) -> dict[str, Member]:
     declared: dict[str, Member] = {}
     for name, annotation in get_annotations(cls).items():
         value = vars(cls).get(name, REQUIRED)
-        written = annotation if isinstance(annotation, str) else formatannotation(annotation)
-        member = Member(name, cls, written, _evaluate(cls, annotation, names), value)
+        hint, ranges = _evaluate(cls, annotation, names)
+        shown = hint if ranges else annotation  # a range says itself what it is
+        written = shown if isinstance(shown, str) else formatannotation(shown)
+        member = Member(name, cls, written, hint, value, ranges)
         declared[name] = member
         if member.belongs_to_class:
             continue
@@ -116,16 +127,22 @@ def annotated(cls: type, names: Mapping[str, object]) -> Iterator[Member]:
             yield replace(known, hint=_substitute(known.hint, arguments.get(owner, {})))
 
 
-def _evaluate(owner: type, annotation: object, names: Mapping[str, object]) -> object:
+def _evaluate(
+    owner: type, annotation: object, names: Mapping[str, object]
+) -> tuple[object, tuple[Range, ...]]:
+    """The type that an annotation says, and the ranges."""
     parameters = {parameter.__name__: parameter for parameter in getattr(owner, "__type_params__", ())}
     holder = type("holder", (), {"__annotations__": {"it": annotation}, "__module__": owner.__module__})
     try:
-        return get_type_hints(holder, localns={**names, **parameters})["it"]
+        hint = get_type_hints(holder, localns={**names, **parameters}, include_extras=True)["it"]
     except (
         NameError,
         AttributeError,
     ):  # imported for checkers only, or defined further down: it stays text, compared as text
-        return annotation
+        return annotation, ()
+    if get_origin(hint) is not Annotated:
+        return hint, ()
+    return get_args(hint)[0], tuple(x for x in get_args(hint)[1:] if isinstance(x, Range))
 
 
 def _type_arguments(cls: type) -> dict[type, dict[object, object]]:

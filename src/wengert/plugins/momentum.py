@@ -1,6 +1,6 @@
-"""Momentum: a step that remembers the steps before it.
+"""Momentum and Nesterov's: steps that remember the steps before them, and that look ahead along the velocity.
 
-Knows: its formula; a rate to its left is remembered with the steps of its time, one to its right scales them all.
+Knows: their formulas; a rate to the left is remembered with the steps of its time, one to the right scales them all.
 Refuses to know: the learning rate.
 """
 
@@ -13,7 +13,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.ranges import check_number
+from wengert.plugins.ranges import NonNegative
 
 
 class MomentumOptimizer(Optimizer["Momentum"], pure=True):
@@ -40,8 +40,34 @@ class Momentum(Plugin):
     Source: B. Polyak, "Some methods of speeding up the convergence of iteration methods", 1964.
     """
 
-    momentum: float = 0.9
+    momentum: NonNegative = 0.9
     optimizer: ClassVar[type[Optimizer]] = MomentumOptimizer
 
-    def __post_init__(self) -> None:
-        check_number(self, "momentum")
+
+class NesterovOptimizer(Optimizer["Nesterov"], pure=True):
+    """v ← momentum · v + d; hands on d + momentum · v."""
+
+    ahead: Value = 0.0  # the velocity; `Momentum`, which may stand beside this, has its own
+
+    def step(self, delta: Value, weight: Weight) -> Value:
+        d, momentum = dense(delta), self.settings.momentum
+        self.ahead = decayed(self.ahead, momentum, d)
+        return super().step(d + momentum * self.ahead, weight)
+
+
+class Nesterov(Plugin):
+    """v ← momentum · v + d, and d becomes d + momentum · v.
+
+    >>> from wengert.plugins import LearningRate
+    >>> class Settings(Nesterov, LearningRate): ...
+    >>> w = Settings(learning_rate=1.0).double_weight(1.0)
+    >>> [(w * d).train().run() for d in (1.0, 2.0)][0], round(w.data, 6)
+    (1.0, -5.51)
+
+    With a rate to the left each delta is remembered at the rate of its own step, as there.
+
+    Source: I. Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013.
+    """
+
+    momentum: NonNegative = 0.9
+    optimizer: ClassVar[type[Optimizer]] = NesterovOptimizer

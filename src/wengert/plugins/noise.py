@@ -17,7 +17,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.ranges import check_number
+from wengert.plugins.ranges import NonNegative
 from wengert.plugins.schedule import RATES
 from wengert.site import user_position
 
@@ -54,14 +54,12 @@ class GradientNoise(Plugin):
     """
 
     noise_seed: int
-    eta: float = 0.3
-    gamma: float = 0.55
+    eta: NonNegative = 0.3
+    gamma: NonNegative = 0.55
     optimizer: ClassVar[type[Optimizer]] = GradientNoiseOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
-        check_number(self, "eta")
-        check_number(self, "gamma")
         if not is_integer(self.noise_seed) or int(self.noise_seed) < 0:
             raise PluginError(
                 f"{type(self).__name__}: noise_seed is {self.noise_seed!r:.60}; it has to be an integer from 0 on\n"

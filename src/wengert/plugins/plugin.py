@@ -48,8 +48,9 @@ class Plugin(Maker, ABC):
     for what cannot be put together as written, and the ready ones for a number out of its range.
 
     A number of numpy becomes Python's where the annotation says `float` or `int`, so that it changes the element
-    type of no step. Members are set first, then each plugin's `__post_init__` runs once, bases first and right to
-    left, so that a plugin finds ready what it inherits; it may still assign members. Then the instance is frozen.
+    type of no step. Members are set first and their ranges checked, then each plugin's `__post_init__` runs once, bases
+    first and right to left, so that a plugin finds ready what it inherits; it may still assign members. Then the
+    instance is frozen.
 
     >>> class Rate(Plugin):
     ...     rate: float
@@ -102,6 +103,9 @@ class Plugin(Maker, ABC):
             name: plain(x) for name, x in values.items() if is_number(x) and cls._members[name].is_number
         }
         vars(self).update(values)
+        for name, member in cls._members.items():
+            for numbers in member.ranges:
+                numbers.check(self, name)
         for owner in reversed(cls.__mro__):
             body: Callable[[Plugin], None] | None = vars(owner).get("_body")
             if body is not None:
@@ -155,5 +159,5 @@ def _merged(cls: type, everything: Sequence[Member]) -> dict[str, Member]:
     for owner in reversed(cls.__mro__):
         for member in everything:
             if member.owner is owner and not member.belongs_to_class:
-                merged[member.name] = member
+                merged[member.name] = member.also(merged.get(member.name))
     return merged

@@ -17,7 +17,7 @@ from wengert.graph.weights import Weight
 from wengert.lazy import scaled
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.ranges import check_number
+from wengert.plugins.ranges import NonNegative
 from wengert.site import user_frame
 
 
@@ -86,15 +86,12 @@ class LearningRate(Rated):
     Source: H. Robbins, S. Monro, "A Stochastic Approximation Method", 1951.
     """
 
-    learning_rate: float
+    learning_rate: NonNegative
     optimizer: ClassVar[type[Optimizer]] = Scaled
 
     @property
     def rate(self) -> float:
         return self.learning_rate
-
-    def __post_init__(self) -> None:
-        check_number(self, "learning_rate")
 
 
 class SGD(LearningRate):

@@ -6,14 +6,14 @@ Refuses to know: the learning rate.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from wengert.arrays import Value, decayed, namespace_of
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer
 from wengert.plugins.plugin import Plugin
-from wengert.plugins.ranges import check_number
+from wengert.plugins.ranges import BelowOne, Positive, Range
 from wengert.plugins.rate import warn_of_unit_steps
 from wengert.plugins.schedule import RATES
 
@@ -44,14 +44,12 @@ class Lion(Plugin):
     Source: X. Chen et al., "Symbolic Discovery of Optimization Algorithms", 2023, algorithm 2.
     """
 
-    beta1: float = 0.9
-    beta2: float = 0.99
+    beta1: BelowOne = 0.9
+    beta2: BelowOne = 0.99
     optimizer: ClassVar[type[Optimizer]] = LionOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
-        check_number(self, "beta1", below=1.0)
-        check_number(self, "beta2", below=1.0)
         warn_of_unit_steps(self, Lion)
 
 
@@ -86,17 +84,13 @@ class Rprop(Plugin):
     Algorithm", 1993, without its way back; as `torch.optim.Rprop`.
     """
 
-    eta_minus: float = 0.5
-    eta_plus: float = 1.2
-    initial_step: float = 0.01
-    min_step: float = 1e-6
+    eta_minus: Annotated[float, Range(below=1.0, open_below=True)] = 0.5
+    eta_plus: Annotated[float, Range(least=1.0, open_below=True)] = 1.2
+    initial_step: Positive = 0.01
+    min_step: Positive = 1e-6
     max_step: float = 50.0
     optimizer: ClassVar[type[Optimizer]] = RpropOptimizer
     acts_before: ClassVar[tuple[type[Plugin], ...]] = RATES
 
     def __post_init__(self) -> None:
-        check_number(self, "eta_minus", below=1.0, open_below=True)
-        check_number(self, "eta_plus", least=1.0, open_below=True)
-        check_number(self, "min_step", open_below=True)
-        check_number(self, "max_step", least=self.min_step)
-        check_number(self, "initial_step", open_below=True)
+        Range(least=self.min_step).check(self, "max_step")
