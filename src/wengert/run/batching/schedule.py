@@ -11,9 +11,9 @@ Refuses to know: which nodes run together, values, and what a launch computes.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from wengert.arrays.places import (
     Flags,
@@ -131,13 +131,10 @@ def scheduled(region: Region, launch_of: Places, kept: Iterable[int] | None = No
         counts[group.members] = len(group.form.results)
     base = cumulated(counts)
     live = None if kept is None else Liveness(region, launch_of, base, kept)
-    orders = [argsort((live.turns if live else launch_of)[g.members]) for g in region.groups]
-    drafts: list[_Draft] = []
-    within = flags(region.size, 0)
-    for number, order in enumerate(orders):
-        drafts += _launches(region.groups[number], number, order, launch_of, base, within)
-    drafts.sort(key=lambda draft: draft.turn)
-    output_of, outputs = _outputs(drafts, int(base[-1]))
+    drafts, orders, within = _drafts(region, launch_of, base, live)
+    parts = span(0, int(base[-1])) - spread(base[:-1], counts)
+    output_of = spread(places([draft.output for draft in drafts])[launch_of], counts) + parts
+    outputs = drafts[-1].output + len(drafts[-1].form.results)
     gathers = _Gathers(drafts, output_of, outputs)
     rows = RowPlaces(live)
     tables, table_of, first, trainable = _tables(drafts, _together(drafts, gathers, outputs), rows)
@@ -171,35 +168,84 @@ class _Draft:
     results: Places  # of each member, its first
     operands: list[Places]  # of each, the results that are read
     launch: Launch
-    output: int = 0  # the number of its first output
+    output: int  # the number of its first output
 
 
-def _launches(
-    group: Group, number: int, order: Places, launch_of: Places, base: Places, within: Places
-) -> Iterator[_Draft]:
-    """The launches of one group; `within` gets the place of each member in its launch."""
-    form, members = group.form, group.members[order]
-    turns = launch_of[members]
-    starts = starts_of_runs(turns)
+def _drafts(
+    region: Region, launch_of: Places, base: Places, live: Liveness | None
+) -> tuple[list[_Draft], list[Places], Places]:
+    """All launches, the order of each group's members, and of each node its place in its launch."""
+    groups = region.groups
+    sizes = [len(group.members) for group in groups]
+    members = concatenate([group.members for group in groups])
+    turns = (launch_of if live is None else live.turns)[members]
+    order = argsort(turns)  # launch by launch; in what follows of the members of all groups
+    members = members[order]
+    starts = starts_of_runs(launch_of[members])
     widths = lengths(starts, len(members))
+    group_of = spread(span(0, len(groups)), places(sizes))[order[starts]].tolist()
+    within = flags(region.size, 0)
     within[members] = span(0, len(members)) - spread(starts, widths)
-    results = base[group.refs >> BITS] + (group.refs & MASK)
-    first = base[members]
-    counts, bounds = None, None
-    if group.counts is None:
-        matrix = taken(results, order).T
-    else:
-        counts = group.counts[order]
-        matrix = results[ranges(cumulated(group.counts)[:-1][order], counts)][None]
-        bounds = cumulated(counts)
-    for turn, start, width in zip(turns[starts].tolist(), starts.tolist(), widths.tolist(), strict=True):
-        stop = start + width
-        read = slice(start, stop) if bounds is None else slice(int(bounds[start]), int(bounds[stop]))
-        launch = Launch(number, slice(start, stop), width, _goes_alone(form, width))
-        if counts is not None:
-            launch.counts = counts[start:stop]
+    drawn = _drawn(groups, sizes, turns, group_of, base, live is None)
+    results, output = base[members], 0
+    begun = [0] * len(groups)
+    drafts = []
+    each = zip(group_of, starts.tolist(), widths.tolist(), strict=True)
+    for turn, (number, start, width) in enumerate(each):
+        group, (_, operands, counts, bounds) = groups[number], drawn[number]
+        form, begin = group.form, begun[number]
+        stop = begun[number] = begin + width
+        launch = Launch(number, slice(begin, stop), width, _goes_alone(form, width))
+        if counts is None:
+            read = launch.rows
+        else:
+            launch.counts, read = counts[begin:stop], slice(bounds[begin], bounds[stop])
             launch.starts = cumulated(launch.counts)[:-1]
-        yield _Draft(turn, form, first[start:stop], [operand[read] for operand in matrix], launch)
+        several = [operand[read] for operand in operands]
+        drafts.append(_Draft(turn, form, results[start : start + width], several, launch, output))
+        output += len(form.results)
+    return drafts, [one.order for one in drawn], within
+
+
+class _Drawn(NamedTuple):
+    """One group in the order of its launches."""
+
+    order: Places
+    operands: Sequence[Places]  # of each, the results that are read
+    counts: Places | None = None  # of sums and stacks, as in `Group`
+    bounds: Sequence[int] = ()  # where the operands of each begin, and all end
+
+
+def _drawn(
+    groups: Sequence[Group],
+    sizes: Sequence[int],
+    turns: Places,
+    group_of: Sequence[int],
+    base: Places,
+    as_they_come: bool,
+) -> list[_Drawn]:
+    """All groups; `turns` are those of all members, which in one launch stay `as_they_come`, or do not."""
+    codes = concatenate([group.refs.reshape(-1) for group in groups])
+    results = base[codes >> BITS] + (codes & MASK)
+    whole = span(0, max(sizes))
+    launches = counted(places(group_of), len(groups)).tolist()
+    drawn = []
+    member = read = 0
+    for group, size, several in zip(groups, sizes, launches, strict=True):
+        of = results[read : read + group.refs.size]
+        as_is = as_they_come and several == 1
+        order = whole[:size] if as_is else argsort(turns[member : member + size])
+        if group.counts is not None:
+            counts = group.counts[order]
+            operands = of[ranges(cumulated(group.counts)[:-1][order], counts)]
+            drawn.append(_Drawn(order, (operands,), counts, cumulated(counts).tolist()))
+        elif len(of):
+            matrix = of.reshape(size, -1)
+            drawn.append(_Drawn(order, [*(matrix if as_is else taken(matrix, order)).T]))
+        else:
+            drawn.append(_Drawn(order, ()))
+        member, read = member + size, read + group.refs.size
+    return drawn
 
 
 def _goes_alone(form: GroupForm, width: int) -> bool:
@@ -209,18 +255,6 @@ def _goes_alone(form: GroupForm, width: int) -> bool:
     if form.source in (RowSource.ALONE, RowSource.RAGGED):  # rows that are read one by one, from any table
         return True
     return form.source is RowSource.OPERATION and width == 1
-
-
-def _outputs(drafts: Iterable[_Draft], results: int) -> tuple[Places, int]:
-    """The number of the launch's output that each result is a row of, and how many outputs there are."""
-    outputs = 0
-    output_of = flags(results, 0)
-    for draft in drafts:
-        draft.output = outputs
-        for part in range(len(draft.form.results)):
-            output_of[draft.results + part] = outputs + part
-        outputs += len(draft.form.results)
-    return output_of, outputs
 
 
 class _Gathers:
@@ -240,8 +274,8 @@ class _Gathers:
         self.outputs = output_of[self.results]
         self.read: list[list[int]] = [[] for _ in operands]  # the outputs that each gather reads
         pairs = occurring(self.of * outputs + self.outputs, len(operands) * outputs)
-        for gather, output in zip((pairs // outputs).tolist(), (pairs % outputs).tolist(), strict=True):
-            self.read[gather].append(output)
+        for pair in pairs.tolist():
+            self.read[pair // outputs].append(pair % outputs)
 
     def lie(self, table_of: Places, row_of: Places) -> None:
         """Take tables and rows of results, which are known now."""
@@ -255,17 +289,14 @@ class _Gathers:
         """The place of one gather among the elements of all."""
         return slice(self.ends[gather], self.ends[gather + 1])
 
-    def at(self, gather: int) -> Places | slice:
-        """The rows that one gather reads, as a slice if they are neighbours."""
-        if self.jumps[gather]:
-            return self.rows[self.slice_of(gather)]
-        return slice(self.low[gather], self.high[gather] + 1)
-
-    def one(self, gather: int) -> slice | None:
-        """The row that all are, if there are several, and they are one."""
-        several = self.ends[gather + 1] - self.ends[gather] > 1
-        row = self.low[gather]
-        return slice(row, row + 1) if several and row == self.high[gather] else None
+    def read_of(self, gather: int, table: int, counts: bool) -> Read:
+        """The rows that one gather reads of its table, as a slice if they are neighbours or, but for `counts`, one."""
+        begin, end, low, high = self.ends[gather], self.ends[gather + 1], self.low[gather], self.high[gather]
+        if not self.jumps[gather]:
+            return Read(table, slice(low, high + 1))
+        if low == high and not counts:
+            return Read(table, slice(low, low + 1), True)
+        return Read(table, self.rows[begin:end])
 
 
 def _together(drafts: Iterable[_Draft], gathers: _Gathers, outputs: int) -> list[int]:
@@ -295,9 +326,12 @@ def _tables(
 ) -> tuple[list[Table], Places, Places, Places]:
     """All tables, and for each output its table, its first row, and whether it wants deltas."""
     sizes = counted(places(together), len(together)).tolist()
+    forms = {draft.launch.group: draft.form for draft in drafts}
+    mixed = {group for group, form in forms.items() if not all(map(stackable, form.results))}
     apart = {  # with rows of any size, beside which those of one size stand in a list, too
         together[draft.output + part]
-        for draft in drafts
+        for draft in (drafts if mixed else ())
+        if draft.launch.group in mixed
         for part, kind in enumerate(draft.form.results)
         if not stackable(kind)
     }
@@ -305,21 +339,23 @@ def _tables(
     of: dict[int, int] = {}
     table_of, first, trainable = [], [], []
     for draft in drafts:
+        alone = draft.launch.alone
         for part, kind in enumerate(draft.form.results):
-            output, results = draft.output + part, draft.results + part
-            name = together[output]
-            if name not in of:
-                of[name] = len(tables)
+            name = together[draft.output + part]
+            number = of.get(name)
+            if number is None:
+                number = of[name] = len(tables)
                 lone = sizes[name] == 1
-                loose = name in apart or (lone and draft.launch.alone and len(draft.results) == 1)
+                loose = name in apart or (lone and alone and draft.launch.width == 1)
                 # or it might show rows that are used again
-                own = lone and not draft.launch.alone and rows.live is None
+                own = lone and not alone and rows.live is None
                 tables.append(Table(kind, own, loose))
-            number = of[name]
-            tables[number].trainable |= kind.trainable
+            table = tables[number]
+            if kind.trainable:
+                table.trainable = True
             trainable.append(kind.trainable)
             table_of.append(number)
-            first.append(rows.first(number, tables[number].loose, draft.turn, results))
+            first.append(rows.first(number, table.loose, draft.turn, draft.results, part))
     for number, table in enumerate(tables):
         table.rows = rows.sizes[number]
     return tables, places(table_of), places(first), places(trainable)
@@ -340,9 +376,8 @@ def _lie(
                 here = gathers.slice_of(gather)
                 read = Read(-1, gathers.rows[here], tables=gathers.tables[here])
             else:
-                one = gathers.one(gather) if launch.counts is None else None
                 table, _ = firsts[gathers.read[gather][0]]
-                read = Read(table, gathers.at(gather)) if one is None else Read(table, one, one=True)
+                read = gathers.read_of(gather, table, launch.counts is not None)
             launch.reads.append(read)
             gather += 1
         launch.writes += firsts[draft.output : draft.output + len(draft.form.results)]
@@ -539,15 +574,20 @@ class RowPlaces:
         self._begun = 0
         self._last: dict[int, int] = {}  # reader of each table
 
-    def first(self, table: int, loose: bool, launch: int, results: Places) -> int:
-        """The first of the rows in a table for the results of a launch; `loose`: the table is a list.
+    def first(self, table: int, loose: bool, launch: int, wholes: Places, part: int) -> int:
+        """The first of the rows in a table for one part of the results of a launch; `loose`: the table is a list.
 
-        Results stand in the order in which their rows become free, as far as that is one.
+        `wholes`: of each node, its first result. These stand in the order in which their rows become free, as far as
+        that is one.
         """
         live = self.live
-        if live is not None:
-            self._last[table] = max(self._last.get(table, 0), int(live.last[results].max()))
-        if live is None or loose:
+        if live is None:
+            first = self.sizes.get(table, 0)
+            self.sizes[table] = first + len(wholes)
+            return first
+        results = wholes + part
+        self._last[table] = max(self._last.get(table, 0), int(live.last[results].max()))
+        if loose:
             first = self.sizes.get(table, 0)
             self.sizes[table] = first + len(results)
             return first
