@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -14,7 +15,9 @@ from wengert.arrays.abstract import Aval, RowCount
 from wengert.plugins import SGD
 from wengert.program.program import Eqn, Program, Var, check, evaluate
 from wengert.run.batching.kernel import BatchedKernel, Lowered, batched
-from wengert.run.compiled.program import PlanProgram, buffers_of
+from wengert.run.compiled.program import PlanProgram, TimedProgram, buffers_of
+from wengert.run.threads.autotune import ScheduledProgram
+from wengert.run.threads.pool import ThreadPool
 
 F32 = np.dtype(np.float32)
 SETTINGS = SGD(learning_rate=0.1)
@@ -67,13 +70,64 @@ def chain_of_numbers(length: int, kept: int) -> Program:
     return Program([x], eqns, [values[-1], values[kept]])
 
 
+def total_of(inputs: int, parts: int = 1) -> Program:
+    """Sums of the products of each number with the first one; in three parts each is of every third number."""
+    given = [Var(Aval((), float, "number")) for _ in range(inputs)]
+    eqns, outputs = list[Eqn](), list[Var]()
+
+    def made(function: Any, *arguments: Var) -> Var:  # Any: of numbers
+        eqns.append(Eqn(function, arguments, {}, Var(Aval((), float, "number"))))
+        return eqns[-1].result
+
+    for part in range(parts):
+        first, *others = given[part::parts]
+        for x in others:
+            first = made(operator.add, first, made(operator.mul, x, given[0]))
+        outputs.append(first)
+    return Program(given, eqns, outputs)
+
+
 class TestNumbers:
     @pytest.mark.parametrize("kept", [0, 1, 10, 49, 50])
     def test_what_nobody_reads_any_more_is_written_over(self, kept: int) -> None:
         p = chain_of_numbers(50, kept)
         made = PlanProgram(p)
         assert made.outputs((0.5,)) == tuple(evaluate(p, (0.5,)))
-        assert len({line.partition(" = ")[0] for line in made.source.splitlines() if " = v" in line}) <= 3
+        names = {line.partition(" = ")[0] for line in made.source.splitlines() if line.startswith(" v")}
+        assert len(names) <= 3
+
+    @pytest.mark.parametrize("kept", [0, 9, 49])
+    def test_a_line_has_at_most_four_of_them(self, kept: int) -> None:
+        p = chain_of_numbers(50, kept)
+        lines = [line for line in PlanProgram(p).source.splitlines() if line.startswith(" v")]
+        signs = [line.count(" * ") + line.count(" + ") for line in lines]
+        # of squares of what comes before, which is read twice, so that it needs a name
+        assert sum(signs) == 50 and set(signs) <= {1, 2}
+        straight = replace(p, eqns=[replace(e, arguments=(e.arguments[0], 0.5)) for e in p.eqns])
+        lines = [line for line in PlanProgram(straight).source.splitlines() if line.startswith(" v")]
+        signs = [line.count(" * ") + line.count(" + ") for line in lines]
+        assert sum(signs) == 50 and max(signs) == 4 and len(lines) <= 14
+
+    def test_a_clock_is_read_after_each_of_them(self) -> None:
+        marks: list[float] = []
+        p = chain_of_numbers(50, 0)
+        timed = TimedProgram(p, marks.extend, clock=iter(range(100)).__next__)
+        assert timed.outputs((0.5,)) == PlanProgram(p).outputs((0.5,))
+        assert marks == [*range(52)]
+
+    @pytest.mark.parametrize(("inputs", "named"), [(256, True), (257, False)])
+    def test_many_inputs_are_read_by_their_place(self, inputs: int, named: bool) -> None:
+        p, data = total_of(inputs), [0.1 * i for i in range(inputs)]
+        made = PlanProgram(p)
+        assert made.outputs(data) == tuple(evaluate(p, data))
+        assert ("p0" in made.source) is named
+        assert ("inputs[0]" in made.source) is not named
+
+    def test_tasks_read_many_inputs_by_their_place(self) -> None:
+        p, data = total_of(300, 3), [0.1 * i for i in range(300)]
+        made = ScheduledProgram(p, [1.0] * len(p.eqns), ThreadPool(3), 0.0)
+        assert made.outputs(data) == tuple(evaluate(p, data))
+        assert made.source.count(" def r") > 1 and "inputs[299]" in made.source
 
     def test_names_of_lanes_are_their_own(self) -> None:
         p = chain_of_numbers(6, 0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from wengert.arrays import HOST, Value, is_array
@@ -29,6 +30,7 @@ from wengert.program.simplify import Pieces, needed
 from wengert.program.text import SIGNS, Constants, executed, function_text, tuple_text
 
 _NUMBERS: Final = ("number", "scalar")  # forms without a buffer
+_MOST_IN_LINE: Final = 4  # equations of numbers
 
 
 class Kernel:
@@ -84,12 +86,13 @@ class ProgramText:
         targets: Sequence[Var] = (),
         fused: Iterable[FusedCall] = (),
         updates: Mapping[Eqn, FusedCall] | None = None,
+        input_name: str = "p{}",
     ) -> None:
         self.eqns, self.outputs, self.placement = eqns, outputs, placement
         self._fused = {e: call for call in fused for e in call.group.eqns}
         self._updates = updates or {}  # of effects
         self.constants = Constants()
-        self.inputs = [f"p{i}" for i in range(len(inputs))]
+        self.inputs = [*map(input_name.format, range(len(inputs)))]
         self.names: dict[Var, str] = {}
         for x, name in zip(inputs, self.inputs, strict=True):
             self.names.setdefault(x, name)
@@ -99,6 +102,7 @@ class ProgramText:
         self.names |= {x: f"w{i}" for i, x in enumerate(placement.pieces)}
         self._numbers: dict[object, Value] = {}  # one array for all calls that have a number beside an array
         self._spare: list[str] = []  # names of numbers that nobody reads any more
+        self._within: set[Var] = set()  # numbers that are written where the next equation reads them
         self._early = {e.result for e in placement.early}
         self._first = [f"{self.names[x]} = {self._piece(*piece)}" for x, piece in placement.pieces.items()]
         self._first += [self._call(e) for e in placement.early]
@@ -115,6 +119,8 @@ class ProgramText:
 
     def body(self, after: str = "") -> list[str]:
         """The lines of a run, with another one `after` each equation."""
+        if not after:
+            self._within = self._parts_of_lines()
         lines = [
             f"{self.names[e.result]}[...] = 0"
             for e in self.eqns
@@ -126,6 +132,27 @@ class ProgramText:
             if not isinstance(x, Var) or self.names[x] != f"o{i}":
                 lines.append(f"o{i}[...] = {self.value(x)}")
         return lines
+
+    def _parts_of_lines(self) -> set[Var]:
+        """Numbers that the next equation reads, and nobody else: they have no name, but are part of its line.
+
+        A line of four takes 0.018 us for each number of a chain, lines of one 0.021.
+        """
+        found: set[Var] = set()
+        length = 1
+        for e, then in pairwise(self.eqns):
+            x, ends = e.result, self.placement.ends.get(then, ())
+            short = length < _MOST_IN_LINE and x in ends and then.reads.count(x) == 1
+            length = length + 1 if short and self._signed(e) and self._signed(then) else 1
+            if length > 1:
+                found.add(x)
+        return found
+
+    def _signed(self, e: Eqn) -> bool:
+        """True for a calculation with numbers that Python writes as a sign."""
+        known = e.function in SIGNS or e.function is operator.neg
+        those = all(x.aval.form in _NUMBERS for x in (e.result, *e.reads))
+        return known and those and e not in self._fused and e.result not in self._early
 
     def line(self, e: Eqn) -> str:
         """The line of an equation, which lets go of values that nobody reads after it; empty if there is none.
@@ -140,10 +167,12 @@ class ProgramText:
             made, those = self._call_of_group(call), call.group.eqns
         elif isinstance(e.function, Pieces):
             made = self._assembled(e, e.function)
+        elif e.result in self._within:
+            made, self.names[e.result] = [], f"({self._sign(e, self._arguments(e)[0])})"
         else:
             made = [] if e.result in self._early else [self._call(e)]
         ends = [x for of in those for x in self.placement.ends.get(of, ())]
-        self._spare += [self.names[x] for x in ends if x.aval.form in _NUMBERS]
+        self._spare += [self.names[x] for x in ends if x.aval.form in _NUMBERS and x not in self._within]
         over = [self.names[x] for x in ends if x.aval.form not in _NUMBERS]
         return "; ".join([*made, *[f"del {', '.join(over)}"] * bool(over)])
 

@@ -52,6 +52,7 @@ from wengert.program.text import executed, function_text
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.cache import LINE
 
+_MOST_NAMED: Final = 256  # inputs; a frame of a thousand locals takes memory of its own, 10 us in each run
 _PASSES: Final = ("wengert.program.", "wengert.run.compiled.")
 
 
@@ -206,14 +207,18 @@ class PlanText(ProgramText):
         calls: Sequence[FusedCall] = (),
         updates: Mapping[Eqn, FusedCall] | None = None,
     ) -> None:
-        super().__init__(p.inputs, p.eqns, (), placement, p.targets or (), calls, updates)
+        self._by_place = len(p.inputs) > _MOST_NAMED
+        name = "inputs[{}]" if self._by_place else "p{}"
+        super().__init__(p.inputs, p.eqns, (), placement, p.targets or (), calls, updates, name)
         self.program = p
 
     def lines(
         self, body: Iterable[str] | None = None, changed: str | None = None, late: Iterable[str] = ()
     ) -> list[str]:
         """All lines, with others in place of the body or of what `changed`, and some before the last one."""
-        p, found = self.program, [_unpacked(self.inputs, "inputs"), _unpacked(self.frame, "frame")]
+        p = self.program
+        found = [] if self._by_place else [_unpacked(self.inputs, "inputs")]
+        found.append(_unpacked(self.frame, "frame"))
         found += self.body() if body is None else body
         if p.targets is not None:
             found.append(_unpacked([self.names[x] for x in p.targets], f"yield {self.value(p.outputs[0])}"))
