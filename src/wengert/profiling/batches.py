@@ -125,7 +125,7 @@ class TimedBatchedKernel(BatchedKernel):
         out: Sequence[Value | None] | None = None,
         workspace: Workspace | None = None,
         keep: bool = True,
-    ) -> tuple[Sequence[Value], Any]:  # Any: as `BatchedKernel`
+    ) -> tuple[tuple[Value, ...], Any]:  # Any: as `BatchedKernel`
         begun = self._clock()
         found = super().forward(rows, operands, out, workspace, keep)
         self._now["forward"] += self._clock() - begun

@@ -23,7 +23,6 @@ from wengert.graph.node import Node
 from wengert.graph.operation import Signature
 from wengert.graph.template import CellSignature
 from wengert.graph.weights import Weight
-from wengert.run.batching.calls import KernelCall
 from wengert.run.batching.kernel import BatchedKernel, batched_kernel
 from wengert.run.batching.region import Group, GroupForm, Region, RowSource, why_alone
 from wengert.run.batching.report import Alone, Line, Report, counted_keys
@@ -209,7 +208,6 @@ class BoundSchedule:
             if kernel is not None:
                 self.rows[launch.group, kernel] = self.rows.get((launch.group, kernel), 0) + launch.width
             self.kernels.append(kernel)
-        self._calls: list[KernelCall | None] = [None] * len(self.kernels)
         self._alone: list[Alone] = []
         for number, (binding, group) in enumerate(zip(self.bindings, region.groups, strict=True)):
             of = binding.signature
@@ -230,16 +228,6 @@ class BoundSchedule:
                 if part == "forward":
                     line.add(launch)
         self.source.ran(self, part, seconds, total)
-
-    def call(self, number: int) -> KernelCall | None:
-        """The call of a kernel that a launch is, if it is one."""
-        found, kernel = self._calls[number], self.kernels[number]
-        if found is None and kernel is not None:
-            launch = self.schedule.launches[number]
-            of = self.bindings[launch.group]
-            found = KernelCall(launch, of.form, of.literals, kernel, self.schedule.tables)
-            self._calls[number] = found
-        return found
 
     def each(self, launch: Launch, call: Callable[[int], A]) -> list[A]:
         """The results of a call for each row of a launch that no kernel computes."""

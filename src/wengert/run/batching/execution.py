@@ -37,7 +37,6 @@ from wengert.graph.template import PART, Parts
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.run.batching.bound import Binding, BoundSchedule
-from wengert.run.batching.calls import KernelCall
 from wengert.run.batching.kernel import BatchedKernel, Workspace
 from wengert.run.batching.ragged import JoinedExamples, in_rows
 from wengert.run.batching.region import Region, RowSource
@@ -64,8 +63,7 @@ class BatchRun:
         self._keeps = keeps
         self.tables: list[Any] = [None] * len(self._forms)  # Any: arrays of rows, and lists
         self._kept: list[Any] = [None] * len(self._launches)  # Any: what a launch needs for its backward
-        # by group and kernel
-        self._rooms: dict[tuple[int, BatchedKernel], tuple[Workspace, list[Value]]] = {}
+        self._workspaces: dict[tuple[int, BatchedKernel], Workspace] = {}  # by group and kernel
         self._seconds = [0.0] * len(self._launches)  # of each launch
         self._deltas: list[Any] = []  # Any: as `tables`
         self._reached: set[Place] = set()  # the writes that deltas have come to
@@ -87,8 +85,8 @@ class BatchRun:
 
     def release(self) -> None:
         """Give the workspaces back, in which deltas lie that have been used when the run is over."""
-        while self._rooms:
-            (_, kernel), (workspace, _) = self._rooms.popitem()
+        while self._workspaces:
+            (_, kernel), workspace = self._workspaces.popitem()
             kernel.give_back(workspace)
 
     def value(self, place: Place) -> Value:
@@ -111,60 +109,50 @@ class BatchRun:
     def _launch(self, number: int, check: Callable[[], object]) -> None:
         check()
         begun = self.bound.source.clock()
-        launch, call = self._launches[number], self.bound.call(number)
-        if call is not None:
-            self._by_kernel(number, call)
+        launch, kernel = self._launches[number], self.bound.kernels[number]
+        binding = self.bound.bindings[launch.group]
+        source = binding.form.source
+        if kernel is not None:
+            self._by_kernel(number, launch, binding, kernel)
+        elif source is RowSource.RAGGED:
+            self._ragged(number, launch, binding)
+        elif source is RowSource.GIVEN and not launch.alone:
+            self._write(launch, launch.writes[0], self._values.stacked(binding.given[launch.rows]))
+        elif source is RowSource.SUM:
+            assert launch.starts is not None
+            self._write(launch, launch.writes[0], run_sums(self._read(launch.reads[0]), launch.starts))
+        elif source is RowSource.STACK:
+            rows = self._read(launch.reads[0])
+            self._write(launch, launch.writes[0], rows.reshape(launch.width, -1, *rows.shape[1:]))
         else:
-            self._without_kernel(number, launch)
+            self._by_rows(number, launch, binding)
         for table in launch.drops:
             self.tables[table] = None
         self._seconds[number] = self.bound.source.clock() - begun
 
-    def _without_kernel(self, number: int, launch: Launch) -> None:
-        binding = self.bound.bindings[launch.group]
-        source = binding.form.source
-        if source is RowSource.RAGGED:
-            self._ragged(number, launch, binding)
-        elif source is RowSource.GIVEN and not launch.alone:
-            self._write(launch.width, launch.writes[0], self._values.stacked(binding.given[launch.rows]))
-        elif source is RowSource.SUM:
-            assert launch.starts is not None
-            self._write(launch.width, launch.writes[0], run_sums(self._read(launch.reads[0]), launch.starts))
-        elif source is RowSource.STACK:
-            rows = self._read(launch.reads[0])
-            self._write(launch.width, launch.writes[0], rows.reshape(launch.width, -1, *rows.shape[1:]))
-        else:
-            self._by_rows(number, launch, binding)
-
-    def _by_kernel(self, number: int, call: KernelCall) -> None:
-        workspace, shared = self._rooms.get(call.room) or self._room(call)
-        operands, tables = shared.copy(), self.tables
-        for i, literals in call.literals:
-            operands[i] = literals
-        for i, table, at in call.gathers:
-            operands[i] = taken(tables[table], at)
-        for i, table, rows in call.views:
-            operands[i] = tables[table][rows]
-        for i, read in call.others:
+    def _by_kernel(self, number: int, launch: Launch, binding: Binding, kernel: BatchedKernel) -> None:
+        workspace = self._workspaces.get((launch.group, kernel))
+        if workspace is None:
+            workspace = kernel.workspace(self.bound.rows[launch.group, kernel])
+            self._workspaces[launch.group, kernel] = workspace
+        operands: list[Value] = [None] * len(kernel.shared)
+        for i, read in zip(binding.form.rows, launch.reads, strict=True):
             operands[i] = self._read(read)
-        out = [None if at is None else self._table(at[0])[at[1]] for at in call.out]
-        results, kept = call.kernel.forward(call.width, operands, out, workspace, self._keeps)
-        for place, buffer, result in zip(call.writes, out, results, strict=True):
-            if buffer is None:
-                self._write(call.width, place, result)
-        if self._keeps:
-            self._kept[number] = kept
-
-    def _room(self, call: KernelCall) -> tuple[Workspace, list[Value]]:
-        """The workspace of a kernel for the launches of one group, and the operands that all of these have."""
-        binding = self.bound.bindings[call.room[0]]
-        operands: list[Value] = [None] * len(call.kernel.shared)
         for i, weight in binding.weights:
             operands[i] = self._values[weight]
         for i, (one, literals) in binding.literals.items():
-            operands[i] = literals if one else None
-        made = self._rooms[call.room] = call.kernel.workspace(self.bound.rows[call.room]), operands
-        return made
+            operands[i] = literals if one else literals[launch.rows]
+        forms = [self._forms[table] for table, _ in launch.writes]
+        out = [  # the rows for a result; None where it is the table, or the table is a list
+            None if of.own or of.loose else self._table(table)[first : first + launch.width]
+            for of, (table, first) in zip(forms, launch.writes, strict=True)
+        ]
+        results, kept = kernel.forward(launch.width, operands, out, workspace, self._keeps)
+        for at, buffer, result in zip(launch.writes, out, results, strict=True):
+            if buffer is None:
+                self._write(launch, at, result)
+        if self._keeps:
+            self._kept[number] = kept
 
     def _read(self, read: Read) -> Value:
         """Gather an operand of all rows of a launch, or the one row that they share."""
@@ -190,13 +178,13 @@ class BatchRun:
             self.tables[number] = [None] * of.rows if of.loose else made
         return self.tables[number]
 
-    def _write(self, width: int, at: Place, rows: Sequence[Value]) -> None:
+    def _write(self, launch: Launch, at: Place, rows: Sequence[Value]) -> None:
         """Put the rows of a result where they lie, or have their array be the table."""
         (number, first), of = at, self._forms[at[0]]
         if of.own and is_array(rows):
             self.tables[number] = rows
         elif of.loose or is_array(rows):
-            self._table(number)[first : first + width] = rows
+            self._table(number)[first : first + launch.width] = rows
         else:
             table = self._table(number)
             for row, x in enumerate(rows, first):
@@ -207,13 +195,13 @@ class BatchRun:
         if binding.form.source is RowSource.GIVEN:
             given = binding.given[launch.rows]
             found = [self._values[x] if isinstance(x, Expression) else x for x in given]
-            self._write(launch.width, launch.writes[0], found)
+            self._write(launch, launch.writes[0], found)
             return
         places = rows_read(launch, binding)
         done = self.bound.each(launch, lambda row: self._computed(launch, binding, row, places))
         values = [row.value for row in done]
         for part, at in enumerate(launch.writes):
-            self._write(launch.width, at, [x[part] for x in values] if binding.several else values)
+            self._write(launch, at, [x[part] for x in values] if binding.several else values)
         if self._keeps:
             self._kept[number] = done, places
 
@@ -248,7 +236,7 @@ class BatchRun:
         weights = {i: self._values[weight] for i, weight in binding.weights}
         joined = JoinedExamples(members, operands, weights)
         for at, result in zip(launch.writes, joined.forward(self._keeps), strict=True):
-            self._write(launch.width, at, result)
+            self._write(launch, at, result)
         if self._keeps:
             self._kept[number] = joined, places
 
@@ -287,70 +275,47 @@ class BatchRun:
         return leaving, found
 
     def _send_back(self, number: int, check: Callable[[], object]) -> None:
-        launch, reached = self._launches[number], self._reached
-        if self._waiting:
-            for at in launch.writes:
-                late = self._waiting.pop(at, None)
-                if late is not None and at in reached:
-                    add_runs(self._deltas[at[0]], self.bound.schedule.waiting[at][1], late)
-        if reached.isdisjoint(launch.writes):
+        launch, kernel = self._launches[number], self.bound.kernels[number]
+        binding = self.bound.bindings[launch.group]
+        source = binding.form.source
+        for at in launch.writes:
+            late = self._waiting.pop(at, None)
+            if late is not None and at in self._reached:
+                add_runs(self._deltas[at[0]], self.bound.schedule.waiting[at][1], late)
+        if source is RowSource.GIVEN or not any(k.trainable for k in binding.form.results):
             return
-        call = self.bound.call(number)
-        form = self.bound.bindings[launch.group].form
-        if form.source is RowSource.GIVEN or not any(k.trainable for k in form.results):
+        if self._reached.isdisjoint(launch.writes):
             return
         check()
         begun = self.bound.source.clock()
-        if call is not None:
-            self._back_by_kernel(number, call, launch)
-        else:
-            self._back_without_kernel(number, launch)
-        self._seconds[number] = self.bound.source.clock() - begun
-
-    def _back_by_kernel(self, number: int, call: KernelCall, launch: Launch) -> None:
-        binding = self.bound.bindings[launch.group]
-        found = call.kernel.backward(call.width, self._kept[number], self._all_arrived(launch, binding))
-        self._kept[number] = None
-        self._sent += [(number, w, found[i]) for i, w in binding.weights if found[i] is not None]
-        for operand, table, to, first, feeds, read in call.back:
-            g = found[operand]
-            if read is not None:
-                self._scatter(read, g)
-            elif g is not None:
-                self._reached.update(feeds)
-                if first and self._seeded.isdisjoint(feeds):
-                    self._deltas[table][to] = g
-                else:
-                    self._deltas[table][to] += g
-
-    def _back_without_kernel(self, number: int, launch: Launch) -> None:
-        binding = self.bound.bindings[launch.group]
-        source = binding.form.source
         if source is RowSource.RAGGED:
             self._ragged_back(number, launch, binding)
-        elif source not in (RowSource.SUM, RowSource.STACK):
+        elif kernel is None and source not in (RowSource.SUM, RowSource.STACK):
             self._rows_back(number, launch, binding)
         else:
-            (g,) = self._all_arrived(launch, binding)
-            if launch.counts is not None and source is RowSource.SUM:
-                self._scatter(launch.reads[0], repeated(g, launch.counts))
-            elif g is not None:
+            deltas = [self._arrived(launch, at) for at in launch.writes]
+            forms = zip(deltas, binding.form.results, strict=True)
+            deltas = [
+                in_rows(x, of.shape or (), of.dtype, of.device) if type(x) is list else x for x, of in forms
+            ]
+            if kernel is not None:
+                found = kernel.backward(launch.width, self._kept[number], deltas)
+                self._kept[number] = None
+                self._sent += [(number, w, found[i]) for i, w in binding.weights if found[i] is not None]
+                for i, read in reversed(list(zip(binding.form.rows, launch.reads, strict=True))):
+                    self._scatter(read, found[i])
+            elif launch.counts is not None and source is RowSource.SUM:
+                self._scatter(launch.reads[0], repeated(deltas[0], launch.counts))
+            elif (g := deltas[0]) is not None:
                 self._scatter(launch.reads[0], g.reshape(-1, *g.shape[2:]))
-
-    def _all_arrived(self, launch: Launch, binding: Binding) -> list[Value | None]:
-        """The deltas of all results, as arrays."""
-        deltas = [self._arrived(launch, at) for at in launch.writes]
-        return [
-            in_rows(x, of.shape or (), of.dtype, of.device) if type(x) is list else x
-            for x, of in zip(deltas, binding.form.results, strict=True)
-        ]
+        self._seconds[number] = self.bound.source.clock() - begun
 
     def _products(self) -> Iterator[tuple[Weight, Value]]:
         """Products that lie in workspaces for all launches of a group."""
         for group, kernel in self.bound.rows:
-            if (group, kernel) not in self._rooms:
+            workspace = self._workspaces.get((group, kernel))
+            if workspace is None:
                 continue
-            workspace, _ = self._rooms[group, kernel]
             deltas = workspace.deltas(len(kernel.shared))
             workspace.products.clear()
             for i, weight in self.bound.bindings[group].weights:

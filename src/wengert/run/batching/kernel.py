@@ -338,7 +338,7 @@ class BatchedKernel:
         out: Sequence[Value | None] | None = None,
         workspace: Workspace | None = None,
         keep: bool = True,
-    ) -> tuple[Sequence[Value], Any]:  # Any: as `backward` takes it
+    ) -> tuple[tuple[Value, ...], Any]:  # Any: as `backward` takes it
         """The results, each with a leading axis of rows and written into `out[i]` if that is given; and what
         `backward` needs, which reads operands and results once more.
 
@@ -349,10 +349,10 @@ class BatchedKernel:
             for i, dtype in self._numbers:
                 operands[i] = operands[i].astype(dtype, copy=False)
         given = out or (None,) * len(self.forms)
-        results = [
+        results = tuple(
             new_table(sizes_for(shape, rows), dtype, self.device) if x is None else x
             for x, (shape, dtype) in zip(given, self.forms, strict=True)
-        ]
+        )
         own = workspace is None
         if workspace is None:
             workspace = Workspace(rows, self.device)
