@@ -463,28 +463,25 @@ _CONVOLUTIONS: Final[Mapping[str, Answer]] = {
     )
 }
 
+
+def _layer(place: str, rule: Rule, sizes: Callable[[Call], list[Size]]) -> dict[str, Answer]:
+    """A layer that is called in its own name, and the function that makes it."""
+    name = place.rpartition(".")[2]
+    return {f"{NN}{place}.__call__": _called(name, rule), f"{NN}{place}.make": _making(name, sizes)}
+
+
 NETWORKS: Final[Mapping[str, Answer]] = {
     **_CONVOLUTIONS,
-    f"{NN}attention.MultiHeadAttention.__call__": _called("MultiHeadAttention", _attention),
-    f"{NN}attention.MultiHeadAttention.make": _making("MultiHeadAttention", _stated_attention),
-    f"{NN}embedding.Embedding.__call__": _called("Embedding", _embedding),
-    f"{NN}embedding.Embedding.make": _making("Embedding", _stated(2)),
-    f"{NN}embedding.EmbeddingBag.__call__": _called("EmbeddingBag", _embedding_bag),
-    f"{NN}embedding.EmbeddingBag.make": _making("EmbeddingBag", _stated(2)),
-    f"{NN}linear.Bilinear.__call__": _called("Bilinear", _bilinear),
-    f"{NN}linear.Bilinear.make": _making("Bilinear", _stated(3)),
-    f"{NN}linear.Linear.__call__": _called("Linear", _linear),
-    f"{NN}linear.Linear.make": _making("Linear", _stated(2)),
-    f"{NN}normalization.BatchNorm.__call__": _called("BatchNorm", _batch_norm),
-    f"{NN}normalization.BatchNorm.make": _making("BatchNorm", _stated(1)),
-    f"{NN}normalization.LayerNorm.__call__": _called("LayerNorm", _layer_norm),
-    f"{NN}normalization.LayerNorm.make": _making("LayerNorm", _stated(1)),
-    f"{NN}normalization.RMSNorm.__call__": _called("RMSNorm", _layer_norm),
-    f"{NN}normalization.RMSNorm.make": _making("RMSNorm", _stated(1)),
-    f"{NN}normalization.GroupNorm.__call__": _called("GroupNorm", _batch_norm),
-    f"{NN}normalization.GroupNorm.make": _making("GroupNorm", _stated_groups),
-    f"{NN}normalization.InstanceNorm.__call__": _called("InstanceNorm", _instance_norm),
-    f"{NN}normalization.InstanceNorm.make": _making("InstanceNorm", _stated(1)),
+    **_layer("attention.MultiHeadAttention", _attention, _stated_attention),
+    **_layer("embedding.Embedding", _embedding, _stated(2)),
+    **_layer("embedding.EmbeddingBag", _embedding_bag, _stated(2)),
+    **_layer("linear.Bilinear", _bilinear, _stated(3)),
+    **_layer("linear.Linear", _linear, _stated(2)),
+    **_layer("normalization.BatchNorm", _batch_norm, _stated(1)),
+    **_layer("normalization.LayerNorm", _layer_norm, _stated(1)),
+    **_layer("normalization.RMSNorm", _layer_norm, _stated(1)),
+    **_layer("normalization.GroupNorm", _batch_norm, _stated_groups),
+    **_layer("normalization.InstanceNorm", _instance_norm, _stated(1)),
     f"{NN}blocks.MLP.__call__": _called("Linear", _linear),
     f"{NN}blocks.MLP.make": _making("MLP", _stated_ends),
     f"{NN}blocks.Flatten.__call__": _called("Flatten", _flatten),
@@ -493,12 +490,9 @@ NETWORKS: Final[Mapping[str, Answer]] = {
     f"{NN}blocks.MaxPool2d.__call__": _called("max_pool2d", _pool),
     f"{NN}blocks.AvgPool2d": _making("AvgPool2d", _stated_pool),
     f"{NN}blocks.AvgPool2d.__call__": _called("avg_pool2d", _pool),
-    f"{NN}recurrent.GRUCell.__call__": _called("GRUCell", _one_state),
-    f"{NN}recurrent.GRUCell.make": _making("GRUCell", _stated(2)),
-    f"{NN}recurrent.LSTMCell.__call__": _called("LSTMCell", _lstm),
-    f"{NN}recurrent.LSTMCell.make": _making("LSTMCell", _stated(2)),
-    f"{NN}recurrent.RNNCell.__call__": _called("RNNCell", _one_state),
-    f"{NN}recurrent.RNNCell.make": _making("RNNCell", _stated(2)),
+    **_layer("recurrent.GRUCell", _one_state, _stated(2)),
+    **_layer("recurrent.LSTMCell", _lstm, _stated(2)),
+    **_layer("recurrent.RNNCell", _one_state, _stated(2)),
     f"{NN}sequential.Sequential": composed,
     f"{NN}sequential.Sequential.__call__": followed,
     f"{NN}attention.MultiHeadAttention.step": _called("MultiHeadAttention", _encoded),
@@ -515,10 +509,9 @@ NETWORKS: Final[Mapping[str, Answer]] = {
     f"{NN}tree.TreeLSTM.leaf": _called("TreeLSTM.leaf", _step),
     f"{NN}tree.TreeLSTM.make": _making("TreeLSTM", _stated(2)),
     f"{NN}tree.TreeLSTM.node": _called("TreeLSTM.node", _node),
-    f"{NN}unrolled.GRU": _making("GRU", _given_cells),
-    f"{NN}unrolled.GRU.make": _making("GRU", _stated_cells),
-    f"{NN}unrolled.LSTM": _making("LSTM", _given_cells),
-    f"{NN}unrolled.LSTM.make": _making("LSTM", _stated_cells),
-    f"{NN}unrolled.RNN": _making("RNN", _given_cells),
-    f"{NN}unrolled.RNN.make": _making("RNN", _stated_cells),
+    **{
+        f"{NN}unrolled.{layer}{method}": _making(layer, sizes)
+        for layer in ("GRU", "LSTM", "RNN")
+        for method, sizes in (("", _given_cells), (".make", _stated_cells))
+    },
 }

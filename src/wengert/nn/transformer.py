@@ -289,25 +289,10 @@ class TransformerEncoder(Seeded, ModelNames, Generic[Width, T, Dv]):
     ) -> TransformerEncoder[Any, N, On]:
         """A stack of new layers; one generator serves all."""
         begin = Beginning("TransformerEncoder", settings, seed, name, dtype)
-        found = tuple(
-            TransformerEncoderLayer.make(
-                settings,
-                width,
-                heads,
-                hidden,
-                seed=begin.chance,
-                name=begin.name_of(f"layers.{i}"),
-                dtype=dtype,
-                **how,
-            )
-            for i in range(begin.size("layers", layers))
+        sizes = width, heads, hidden
+        return TransformerEncoder(
+            *_stack(begin, TransformerEncoderLayer, settings, sizes, layers, dtype, how)
         )
-        norm = (
-            LayerNorm.make(settings, width, name=begin.name_of("norm"), dtype=dtype)
-            if how.get("norm_first", False)
-            else None
-        )
-        return TransformerEncoder(found, norm)
 
     def __call__(
         self,
@@ -372,25 +357,10 @@ class TransformerDecoder(Seeded, ModelNames, Generic[Width, T, Dv]):
     ) -> TransformerDecoder[Any, N, On]:
         """A stack of new layers; one generator serves all."""
         begin = Beginning("TransformerDecoder", settings, seed, name, dtype)
-        found = tuple(
-            TransformerDecoderLayer.make(
-                settings,
-                width,
-                heads,
-                hidden,
-                seed=begin.chance,
-                name=begin.name_of(f"layers.{i}"),
-                dtype=dtype,
-                **how,
-            )
-            for i in range(begin.size("layers", layers))
+        sizes = width, heads, hidden
+        return TransformerDecoder(
+            *_stack(begin, TransformerDecoderLayer, settings, sizes, layers, dtype, how)
         )
-        norm = (
-            LayerNorm.make(settings, width, name=begin.name_of("norm"), dtype=dtype)
-            if how.get("norm_first", False)
-            else None
-        )
-        return TransformerDecoder(found, norm)
 
     def __call__(  # type: ignore[override] # as of its layers
         self,
@@ -426,6 +396,26 @@ class TransformerDecoder(Seeded, ModelNames, Generic[Width, T, Dv]):
             h, grown = layer.step(h, read, memory_mask=memory_mask)
             now.append(grown)
         return h if self.norm is None else self.norm(h), tuple(now)
+
+
+# Any: layers of either kind
+def _stack(
+    begin: Beginning[N, On],
+    of: type[Any],
+    settings: Placing[On],
+    sizes: tuple[int, int, int],
+    layers: int,
+    dtype: type[N] | None,
+    how: TransformerOptions,
+) -> tuple[tuple[Any, ...], LayerNorm[Any, N, On] | None]:
+    """New layers one above the other, and the norm behind the last where norms come first."""
+    found = tuple(
+        of.make(settings, *sizes, seed=begin.chance, name=begin.name_of(f"layers.{i}"), dtype=dtype, **how)
+        for i in range(begin.size("layers", layers))
+    )
+    if not how.get("norm_first", False):
+        return found, None
+    return found, LayerNorm.make(settings, sizes[0], name=begin.name_of("norm"), dtype=dtype)
 
 
 def _of_each(

@@ -7,7 +7,9 @@ Refuses to know: the formulas of cells, and how steps follow each other, which `
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Generic, final
 
 from wengert.arrays import HOST, Dv, Integers, Shape, T, namespace_for
@@ -143,19 +145,8 @@ class RNN(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
     ) -> RNN[Any, Any, Any, Any, N, On]:
         """Layers of new cells, each as `RNNCell.make` begins; one generator serves all."""
         begin = Beginning("RNN", settings, seed, name, dtype)
-        cells = tuple(
-            RNNCell.make(
-                settings,
-                rows,
-                hidden,
-                seed=begin.chance,
-                name=part,
-                dtype=dtype,
-                activation=activation,
-                init=init,
-            )
-            for part, rows in _rows(begin, inputs, hidden, layers, bidirectional)
-        )
+        make = partial(RNNCell.make, settings, dtype=dtype, activation=activation, init=init)
+        cells = _cells(begin, make, inputs, hidden, layers, bidirectional)
         return RNN(cells, bidirectional, Dropout(dropout))
 
     def __call__(
@@ -224,10 +215,8 @@ class LSTM(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
     ) -> LSTM[Any, Any, Any, Any, N, On]:
         """Layers of new cells, each as `LSTMCell.make` begins; one generator serves all."""
         begin = Beginning("LSTM", settings, seed, name, dtype)
-        cells = tuple(
-            LSTMCell.make(settings, rows, hidden, seed=begin.chance, name=part, dtype=dtype, init=init)
-            for part, rows in _rows(begin, inputs, hidden, layers, bidirectional)
-        )
+        make = partial(LSTMCell.make, settings, dtype=dtype, init=init)
+        cells = _cells(begin, make, inputs, hidden, layers, bidirectional)
         return LSTM(cells, bidirectional, Dropout(dropout))
 
     def __call__(
@@ -289,10 +278,8 @@ class GRU(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
     ) -> GRU[Any, Any, Any, Any, N, On]:
         """Layers of new cells, each as `GRUCell.make` begins; one generator serves all."""
         begin = Beginning("GRU", settings, seed, name, dtype)
-        cells = tuple(
-            GRUCell.make(settings, rows, hidden, seed=begin.chance, name=part, dtype=dtype, init=init)
-            for part, rows in _rows(begin, inputs, hidden, layers, bidirectional)
-        )
+        make = partial(GRUCell.make, settings, dtype=dtype, init=init)
+        cells = _cells(begin, make, inputs, hidden, layers, bidirectional)
         return GRU(cells, bidirectional, Dropout(dropout))
 
     def __call__(
@@ -308,15 +295,23 @@ class GRU(_Unrolled[In, Hidden, Depth, Ways, T, Dv]):
         return y, last
 
 
-def _rows(
-    begin: Beginning[Any, Any], inputs: int, hidden: int, layers: int, bidirectional: bool
-) -> list[tuple[str | None, int]]:
-    """The name of each cell, and how many features it reads."""
+# Any: cells of one class
+def _cells(
+    begin: Beginning[Any, Any],
+    make: Callable[..., Any],
+    inputs: int,
+    hidden: int,
+    layers: int,
+    bidirectional: bool,
+) -> tuple[Any, ...]:
+    """New cells, each with as many features as it reads."""
     if not isinstance(bidirectional, bool):
         raise begin.wrong(f"bidirectional is True or False; got {bidirectional!r:.60}")
     depth, size, ways = begin.size("layers", layers), begin.size("hidden", hidden), 1 + bidirectional
     rows = [begin.size("inputs", inputs)] * ways + [size * ways] * (ways * (depth - 1))
-    return [(begin.name_of(f"cells.{i}"), n) for i, n in enumerate(rows)]
+    return tuple(
+        make(n, size, seed=begin.chance, name=begin.name_of(f"cells.{i}")) for i, n in enumerate(rows)
+    )
 
 
 def _sequence(who: str, x: ArrayExpression[Any, T, Dv], size: int) -> Layer[T, Dv]:
