@@ -72,7 +72,7 @@ def copy_sources(to: Path) -> None:
 
 
 def test_the_public_names_are_the_written_list() -> None:
-    public = {name for name in vars(wengert) if not name.startswith("_")}
+    public = {name for name in dir(wengert) if not name.startswith("_")}
     modules = {info.name for info in pkgutil.iter_modules(wengert.__path__)} | {
         "annotations",
         "TYPE_CHECKING",

@@ -11,15 +11,19 @@ has said, for a class that may be nobody's own, how its values do.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import singledispatch
+from importlib import import_module
+from types import ModuleType
 from typing import Any, Generic, NamedTuple, Protocol, get_type_hints
 
 from typing_extensions import TypeVar
 
 from wengert.control import Do, UnitContinuation
 from wengert.errors import NotDifferentiableError
+from wengert.later import later
 
 X_contra = TypeVar("X_contra", contravariant=True)
 Data_co = TypeVar("Data_co", covariant=True, default=Any)
@@ -117,3 +121,16 @@ def declared_data(function: Callable[..., object]) -> object:
         return hint.__args__[0].__args__[0]
     except (NameError, AttributeError, IndexError, TypeError):
         return Any  # an annotation that is missing or names what only a type checker sees states nothing
+
+
+class _ModuleAndDecorator(ModuleType):
+    """This module, which has the name of a decorator, and is it where it is called."""
+
+    __call__ = staticmethod(later("wengert.run", "differentiable"))  # which stands floors above
+
+    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
+        """By its name: code of a script that names the decorator is sent to other processes with this module."""
+        return import_module, (self.__name__,)
+
+
+sys.modules[__name__].__class__ = _ModuleAndDecorator

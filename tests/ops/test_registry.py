@@ -43,7 +43,8 @@ def test_every_registered_operation_has_a_subject() -> None:
         [
             sys.executable,
             "-c",
-            "import json, wengert.graph.operation as o, wengert; print(json.dumps(list(o.OPERATIONS)))",
+            "import json, wengert.graph.operation as o, wengert.ops; "
+            "wengert.ops.load_families(); print(json.dumps(list(o.OPERATIONS)))",
         ],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         capture_output=True,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, TypeVar,
 
 from wengert.control.resources import RunCancelled, SharedValue, join
 from wengert.errors import ArgumentError, WengertError, combine
+from wengert.later import later
 from wengert.site import user_position
 
 if TYPE_CHECKING:
@@ -44,12 +45,15 @@ class Executor(Protocol):
 
 Replacing = Callable[["Executor"], "Executor"]
 
-_default_executor: Executor | None = None
+_default_executor: Executor | later | None = None
 _replacing: Replacing | None = None
 
 
-def set_default_executor(executor: Executor | None) -> None:
-    """Choose who answers in runs that name no executor; `None` for nobody. Runs already begun keep theirs."""
+def set_default_executor(executor: Executor | later | None) -> None:
+    """Choose who answers in runs that name no executor; `None` for nobody. Runs already begun keep theirs.
+
+    `later`: one that is made for the first run.
+    """
     global _default_executor
     _default_executor = executor
 
@@ -65,7 +69,15 @@ def chosen(executor: Executor | None) -> Executor | None:
     """The executor of a run that names this one or none; None while others take the place of each."""
     if _replacing is not None:
         return None
-    return _default_executor if executor is None else executor
+    return _default() if executor is None else executor
+
+
+def _default() -> Executor | None:
+    global _default_executor
+    if isinstance(_default_executor, later):
+        made: Executor = _default_executor()
+        _default_executor = made
+    return _default_executor
 
 
 class Transaction(NamedTuple):
@@ -105,7 +117,7 @@ class Run:
                 + isinstance(executor, type) * ", which is a class: call it"
                 + f"\n  at {user_position()}"
             )
-        chosen = executor if executor is not None else _default_executor
+        chosen = executor if executor is not None else _default()
         self._executor = chosen if _replacing is None or chosen is None else _replacing(chosen)
         self._lock = RLock()
         self._memo: dict[object, object] = {}

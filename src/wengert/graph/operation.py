@@ -24,6 +24,7 @@ from weakref import WeakValueDictionary
 from wengert.arrays import ARRAY_CLASS, FLOAT32, FLOAT64, Float32, entered, isolated, namespace_for, plain
 from wengert.errors import NotDifferentiableError
 from wengert.graph.kinds import CLASSES, Column, Kind, Role, Shape, layer_class, with_role
+from wengert.later import later
 
 _MOST_SIGNATURES = 4096  # an operation; beyond it the table starts afresh, so that it cannot grow without end
 
@@ -209,6 +210,8 @@ class Operation:
         added = best_of(self.added, kinds) if self.added else None
         if added is not None:
             return added
+        if self.rules is None and not self.module:  # of an operator: declared before its family is loaded
+            _LOAD_FAMILY(self.name)
         if self.rules is None:
             raise NotDifferentiableError(f"no rule for operands of {names_of(kinds)}")
         return self.rules
@@ -243,6 +246,8 @@ class Operation:
         return _LIVING.setdefault(key, Signature(self, kinds, attributes)) if found is None else found
 
 
+_LOAD_FAMILY: Final = later("wengert.ops", "load_family")  # which stands a floor above
+_LOAD_FAMILIES: Final = later("wengert.ops", "load_families")
 _numbers: Final = itertools.count()
 OPERATIONS: Final[dict[str, Operation]] = {}
 # All signatures that somebody has: a node made after an operation's table began afresh means the same as one from
@@ -255,6 +260,9 @@ _UNLISTED: Final[WeakValueDictionary[str, Operation]] = WeakValueDictionary()
 def _operation_named(key: str, *made_of: Any) -> Operation:  # Any: what `Operation` takes
     """The operation of this process; one that nobody has defined here is made from its pickled rules."""
     found = OPERATIONS.get(key) or _UNLISTED.get(key)
+    if found is None and not made_of:  # of a family that nobody has asked for here
+        _LOAD_FAMILIES()
+        found = OPERATIONS.get(key) or _UNLISTED.get(key)
     return Operation(*made_of) if found is None else found
 
 

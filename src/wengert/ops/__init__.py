@@ -1,163 +1,147 @@
 """All operations, one family a module.
 
-Knows: their public names.
+Knows: their public names, and in which module each is.
 Refuses to know: formulas, and who runs them.
 """
 
 from __future__ import annotations
 
-import wengert.ops.absent
-import wengert.ops.backward  # noqa: F401 # a graph of derivatives from another process names its operations
-from wengert.ops.activation import (
-    erf,
-    gelu,
-    glu,
-    log_sigmoid,
-    mish,
-    silu,
-    softplus,
-    softsign,
-)
-from wengert.ops.alignment import (
-    ctc_loss,
-)
-from wengert.ops.arithmetic import (
-    abs,
-    add,
-    clip,
-    copysign,
-    divide,
-    logaddexp,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    pow,
-    subtract,
-)
-from wengert.ops.classification import (
-    cross_entropy,
-    log_softmax,
-    nll_loss,
-    softmax,
-    softmax_cross_entropy,
-)
-from wengert.ops.comparison import (
-    equal,
-    greater,
-    greater_equal,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    not_equal,
-    where,
-)
-from wengert.ops.contraction import einsum, tensordot
-from wengert.ops.conversion import astype, to_device
-from wengert.ops.convolution import conv2d
-from wengert.ops.creation import arange, eye, full, full_like, linspace, ones, ones_like, zeros, zeros_like
-from wengert.ops.cumulative import cumulative_prod, cumulative_sum, diff
-from wengert.ops.diagonals import diagonal, trace, tril, triu
-from wengert.ops.elementary import (
-    cos,
-    exp,
-    exp2,
-    expm1,
-    log,
-    log1p,
-    log2,
-    log10,
-    positive,
-    reciprocal,
-    relu,
-    sigmoid,
-    sign,
-    sin,
-    sqrt,
-    square,
-    stop_gradient,
-    tanh,
-)
-from wengert.ops.indexing import getitem, segment_sum, take, take_along_axis
-from wengert.ops.joining import (
-    concat,
-    split,
-    stack,
-    unstack,
-)
-from wengert.ops.linear import matmul
-from wengert.ops.losses import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
-    cosine_similarity,
-    hinge_embedding_loss,
-    hinge_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    mse_loss,
-    smooth_l1_loss,
-    triplet_margin_loss,
-)
-from wengert.ops.manipulation import (
-    broadcast_to,
-    expand_dims,
-    matrix_transpose,
-    moveaxis,
-    permute_dims,
-    reshape,
-    squeeze,
-)
-from wengert.ops.moments import std, var
-from wengert.ops.noise import dropout
-from wengert.ops.norms import vecdot
-from wengert.ops.padding import pad
-from wengert.ops.pooling import avg_pool2d, max_pool2d
-from wengert.ops.predicates import all, any, isfinite, isinf, isnan, signbit
-from wengert.ops.rearrangement import flip, roll
-from wengert.ops.rectification import (
-    celu,
-    elu,
-    hardswish,
-    leaky_relu,
-    prelu,
-    selu,
-)
-from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
-from wengert.ops.repetition import broadcast_arrays, meshgrid, repeat, tile
-from wengert.ops.resampling import (
-    adaptive_avg_pool2d,
-    adaptive_max_pool2d,
-    avg_pool1d,
-    interpolate,
-    max_pool1d,
-    pixel_shuffle,
-    pixel_unshuffle,
-)
-from wengert.ops.rounding import ceil, floor, floor_divide, remainder, round, trunc
-from wengert.ops.segments import (
-    index_add,
-    scatter_add,
-    segment_max,
-    segment_mean,
-    segment_min,
-    segment_softmax,
-    sparse_matmul,
-)
-from wengert.ops.selection import argmax, top_k
-from wengert.ops.sorting import argmin, argsort, count_nonzero, nonzero, one_hot, searchsorted, sort
-from wengert.ops.spatial import (
-    conv1d,
-    conv3d,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-)
-from wengert.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, hypot, sinh, tan
+from typing import TYPE_CHECKING, Final
+
+from wengert.later import Rooms, later
+
+if TYPE_CHECKING:
+    from wengert.ops.activation import erf, gelu, glu, log_sigmoid, mish, silu, softplus, softsign
+    from wengert.ops.alignment import ctc_loss
+    from wengert.ops.arithmetic import (
+        abs,
+        add,
+        clip,
+        copysign,
+        divide,
+        logaddexp,
+        maximum,
+        minimum,
+        multiply,
+        negative,
+        pow,
+        subtract,
+    )
+    from wengert.ops.classification import (
+        cross_entropy,
+        log_softmax,
+        nll_loss,
+        softmax,
+        softmax_cross_entropy,
+    )
+    from wengert.ops.comparison import (
+        equal,
+        greater,
+        greater_equal,
+        less,
+        less_equal,
+        logical_and,
+        logical_not,
+        logical_or,
+        logical_xor,
+        not_equal,
+        where,
+    )
+    from wengert.ops.contraction import einsum, tensordot
+    from wengert.ops.conversion import astype, to_device
+    from wengert.ops.convolution import conv2d
+    from wengert.ops.creation import (
+        arange,
+        eye,
+        full,
+        full_like,
+        linspace,
+        ones,
+        ones_like,
+        zeros,
+        zeros_like,
+    )
+    from wengert.ops.cumulative import cumulative_prod, cumulative_sum, diff
+    from wengert.ops.diagonals import diagonal, trace, tril, triu
+    from wengert.ops.elementary import (
+        cos,
+        exp,
+        exp2,
+        expm1,
+        log,
+        log1p,
+        log2,
+        log10,
+        positive,
+        reciprocal,
+        relu,
+        sigmoid,
+        sign,
+        sin,
+        sqrt,
+        square,
+        stop_gradient,
+        tanh,
+    )
+    from wengert.ops.indexing import getitem, segment_sum, take, take_along_axis
+    from wengert.ops.joining import concat, split, stack, unstack
+    from wengert.ops.linear import matmul
+    from wengert.ops.losses import (
+        binary_cross_entropy,
+        binary_cross_entropy_with_logits,
+        cosine_embedding_loss,
+        cosine_similarity,
+        hinge_embedding_loss,
+        hinge_loss,
+        huber_loss,
+        kl_div,
+        l1_loss,
+        mse_loss,
+        smooth_l1_loss,
+        triplet_margin_loss,
+    )
+    from wengert.ops.manipulation import (
+        broadcast_to,
+        expand_dims,
+        matrix_transpose,
+        moveaxis,
+        permute_dims,
+        reshape,
+        squeeze,
+    )
+    from wengert.ops.moments import std, var
+    from wengert.ops.noise import dropout
+    from wengert.ops.norms import vecdot
+    from wengert.ops.padding import pad
+    from wengert.ops.pooling import avg_pool2d, max_pool2d
+    from wengert.ops.predicates import all, any, isfinite, isinf, isnan, signbit
+    from wengert.ops.rearrangement import flip, roll
+    from wengert.ops.rectification import celu, elu, hardswish, leaky_relu, prelu, selu
+    from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
+    from wengert.ops.repetition import broadcast_arrays, meshgrid, repeat, tile
+    from wengert.ops.resampling import (
+        adaptive_avg_pool2d,
+        adaptive_max_pool2d,
+        avg_pool1d,
+        interpolate,
+        max_pool1d,
+        pixel_shuffle,
+        pixel_unshuffle,
+    )
+    from wengert.ops.rounding import ceil, floor, floor_divide, remainder, round, trunc
+    from wengert.ops.segments import (
+        index_add,
+        scatter_add,
+        segment_max,
+        segment_mean,
+        segment_min,
+        segment_softmax,
+        sparse_matmul,
+    )
+    from wengert.ops.selection import argmax, top_k
+    from wengert.ops.sorting import argmin, argsort, count_nonzero, nonzero, one_hot, searchsorted, sort
+    from wengert.ops.spatial import conv1d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+    from wengert.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, hypot, sinh, tan
 
 __all__ = [
     "abs",
@@ -341,3 +325,77 @@ __all__ = [
     "zeros",
     "zeros_like",
 ]
+
+# A family is loaded with the first of its names, or of its operators, that a program asks for, and all when a graph
+# from another process names an operation: they would be a third of what importing Wengert takes.
+_ROOMS: Final = Rooms(
+    __name__,
+    {
+        "activation": "erf gelu glu log_sigmoid mish silu softplus softsign",
+        "alignment": "ctc_loss",
+        "arithmetic": "abs add clip copysign divide logaddexp maximum minimum multiply negative pow subtract",
+        "backward": "",
+        "buffers": "",
+        "classification": "cross_entropy log_softmax nll_loss softmax softmax_cross_entropy",
+        "comparison": (
+            "equal greater greater_equal less less_equal logical_and logical_not logical_or logical_xor "
+            "not_equal where"
+        ),
+        "contraction": "einsum tensordot",
+        "conversion": "astype to_device",
+        "convolution": "conv2d",
+        "creation": "arange eye full full_like linspace ones ones_like zeros zeros_like",
+        "cumulative": "cumulative_prod cumulative_sum diff",
+        "diagonals": "diagonal trace tril triu",
+        "elementary": (
+            "cos exp exp2 expm1 log log1p log2 log10 positive reciprocal relu sigmoid sign sin sqrt "
+            "square stop_gradient tanh"
+        ),
+        "factorization": "",
+        "fourier": "",
+        "indexing": "getitem segment_sum take take_along_axis",
+        "joining": "concat split stack unstack",
+        "linear": "matmul",
+        "losses": (
+            "binary_cross_entropy binary_cross_entropy_with_logits cosine_embedding_loss "
+            "cosine_similarity hinge_embedding_loss hinge_loss huber_loss kl_div l1_loss mse_loss "
+            "smooth_l1_loss triplet_margin_loss"
+        ),
+        "manipulation": "broadcast_to expand_dims matrix_transpose moveaxis permute_dims reshape squeeze",
+        "moments": "std var",
+        "noise": "dropout",
+        "norms": "vecdot",
+        "padding": "pad",
+        "pooling": "avg_pool2d max_pool2d",
+        "predicates": "all any isfinite isinf isnan signbit",
+        "rearrangement": "flip roll",
+        "rectification": "celu elu hardswish leaky_relu prelu selu",
+        "reduction": "logsumexp max mean min prod sum",
+        "repetition": "broadcast_arrays meshgrid repeat tile",
+        "resampling": (
+            "adaptive_avg_pool2d adaptive_max_pool2d avg_pool1d interpolate max_pool1d pixel_shuffle "
+            "pixel_unshuffle"
+        ),
+        "rounding": "ceil floor floor_divide remainder round trunc",
+        "segments": (
+            "index_add scatter_add segment_max segment_mean segment_min segment_softmax sparse_matmul"
+        ),
+        "selection": "argmax top_k",
+        "solving": "",
+        "sorting": "argmin argsort count_nonzero nonzero one_hot searchsorted sort",
+        "spatial": "conv1d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
+        "trigonometry": "acos acosh asin asinh atan atan2 atanh cosh hypot sinh tan",
+    },
+)
+load_family: Final = _ROOMS.find
+_VARIABLE: Final = later("wengert.graph.variables", "VARIABLE")
+
+
+def load_families() -> None:
+    """Load every operation that a graph from another process may name."""
+    _ROOMS.load()
+    _VARIABLE.load()
+
+
+if not TYPE_CHECKING:  # or a checker would take every name for one that is there
+    __getattr__, __dir__ = load_family, _ROOMS.listed

@@ -124,3 +124,6 @@ def diff(
         whole = subtract(_part(whole, at, 1, size), _part(whole, at, 0, size - 1))
     made: ArrayLayer[Any, T, Dv] = multiply(whole, 1.0) if n == 0 or not shape[at] else whole
     return made
+
+
+cumsum = cumulative_sum  # the name in programs written for numpy

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wengert.control import set_default_executor, without_collector
+from wengert.control import without_collector
 from wengert.graph.answers import Deltas, JacobianLayers, Jacobians, Values
 from wengert.run.ask import apply, assign, predict, train, update
 from wengert.run.cell import cell
@@ -44,8 +44,6 @@ else:
             return Parallel
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
-
-set_default_executor(Sequential())
 
 __all__ = [
     "Batched",

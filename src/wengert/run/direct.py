@@ -10,11 +10,9 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-import sys
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
 from dataclasses import is_dataclass
-from importlib import import_module
-from types import ModuleType, NoneType, UnionType
+from types import NoneType, UnionType
 from typing import (
     Any,
     Final,
@@ -105,19 +103,6 @@ def differentiable(function: Any) -> Any:  # Any: typed by the overloads
         return layers_of(of, source.flat_map(functools.partial(_forwards_of, function, of)))
 
     return build
-
-
-class _ModuleAndDecorator(ModuleType):
-    """The module `wengert.differentiable`, which has the decorator's name, and is it where it is called."""
-
-    __call__ = staticmethod(differentiable)
-
-    def __reduce__(self) -> tuple[Callable[[str], ModuleType], tuple[str]]:
-        """By its name: code of a script that names the decorator is sent to other processes with this module."""
-        return import_module, (self.__name__,)
-
-
-sys.modules[Tape.__module__].__class__ = _ModuleAndDecorator
 
 
 def stated_by(function: Callable[..., object]) -> Stated | None:
