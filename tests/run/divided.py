@@ -19,8 +19,8 @@ import wengert as wg
 from wengert.control import set_default_executor
 from wengert.run import Parallel
 from wengert.run.sequential import Interpreter
-from wengert.run.threads.autotune import AutotunedProgram, Terms
 from wengert.run.threads.parallel import threaded
+from wengert.run.threads.tasks import AutotunedProgram, Terms
 
 F32 = np.float32
 FREE = Terms(handoff=0.0, timed=1, tried=0)  # any region is worth a thread, without a trial

@@ -19,7 +19,7 @@ from wengert import Do
 from wengert.errors import ArgumentError, Failures
 from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
-from wengert.run.threads.autotune import ScheduledProgram
+from wengert.run.threads.tasks import ScheduledProgram
 
 
 def meeting(count: int = 2) -> Any:

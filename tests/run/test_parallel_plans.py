@@ -20,7 +20,7 @@ from tests.run.drawn import network
 from tests.run.planned import eager, trained
 from wengert.plugins import SGD
 from wengert.run import Sequential
-from wengert.run.threads.autotune import Choice, ScheduledProgram, Terms
+from wengert.run.threads.tasks import Choice, ScheduledProgram, Terms
 
 SETTINGS: dict[str, Callable[[], Any]] = {  # Any: settings classes take different keywords
     "SGD": lambda: SGD(learning_rate=0.1),

@@ -31,10 +31,9 @@ from wengert.graph.store import STORE
 from wengert.plugins import SGD
 from wengert.run import Parallel, Sequential
 from wengert.run.fibers import Fiber
-from wengert.run.threads import autotune, loops, speculation
-from wengert.run.threads.autotune import SpeculationTuner, functions_of
+from wengert.run.threads import speculation, tasks
 from wengert.run.threads.pool import ThreadPool
-from wengert.run.threads.speculation import SpeculativeEvaluation
+from wengert.run.threads.speculation import SpeculationTuner, SpeculativeEvaluation, functions_of
 
 
 def weight(value: float = 1.0) -> wg.DoubleWeight:
@@ -220,7 +219,7 @@ class TestOrder:
             return reduce(add, [delta for _, delta in sorted(sent, key=lambda pair: -pair[0])])
 
         # whether a graph has a sum of three that threads have a part in is a matter of moments: one of many has
-        with patch.object(loops, "_sum", backwards):
+        with patch.object(tasks, "_sum", backwards):
             differ = (differs(drawn(seed, plain())[0], drawn(seed, ahead(4))[0]) for seed in range(2, 402))
             assert any(differ)
 
@@ -287,7 +286,7 @@ class TestBackward:
     def test_deltas_of_random_graphs_have_the_bits_of_one_thread(self, seed: int) -> None:
         found: list[Any] = []  # Any: losses and data
         sent: list[bool] = []
-        usual = loops.backward_on
+        usual = tasks.backward_on
 
         def noticed(*arguments: Any) -> bool:  # Any: as of the usual one
             sent.append(usual(*arguments))
@@ -298,7 +297,7 @@ class TestBackward:
             with (
                 helped_at_once(),
                 patch.object(speculation, "backward_on", noticed),
-                patch.object(loops, "_cost", lambda of, node: 1.0),
+                patch.object(tasks, "_cost", lambda of, node: 1.0),
                 patch.object(
                     ThreadPool, "run", lambda self, works, tasks, deferred=False: run_all(self, works, tasks)
                 ),
@@ -328,7 +327,7 @@ class TestBackward:
             sum(parts[1:], parts[0]).train().run(executor)
             return w.data
 
-        with patch.object(loops, "_cost", lambda of, node: 1.0):
+        with patch.object(tasks, "_cost", lambda of, node: 1.0):
             assert trains(Parallel(threads=2)) == trains(plain())
 
     def test_they_are_sent_by_several_threads(self) -> None:
@@ -604,7 +603,7 @@ class TestTuner:
 
     def test_no_more_than_so_many_structures_are_remembered(self) -> None:
         seen, things = SpeculationTuner(), [object() for _ in range(9)]
-        with patch.object(autotune, "_MOST", 8):
+        with patch.object(speculation, "_MOST", 8):
             for x in things:
                 seen.learn([x], alone=True)
                 assert len(seen._seen) <= 8

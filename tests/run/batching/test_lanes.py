@@ -22,8 +22,9 @@ from wengert.plugins import SGD, Adam, LearningRate
 from wengert.run import Batched, Sequential
 from wengert.run.batching import bound
 from wengert.run.fibers import TURN, in_turn
-from wengert.run.threads.autotune import SpeculationTuner, Terms
 from wengert.run.threads.pool import Uses, needs_of
+from wengert.run.threads.speculation import SpeculationTuner
+from wengert.run.threads.tasks import Terms
 
 
 class WithAdam(Adam, LearningRate): ...

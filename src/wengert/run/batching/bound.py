@@ -27,9 +27,8 @@ from wengert.run.batching.kernel import BatchedKernel, batched_kernel
 from wengert.run.batching.region import Group, GroupForm, Region, RowSource, why_alone
 from wengert.run.batching.report import Alone, Line, Report, counted_keys
 from wengert.run.batching.schedule import Launch, Schedule
-from wengert.run.threads.autotune import TERMS, Choice, Terms
-from wengert.run.threads.loops import is_foreign, overlapping
 from wengert.run.threads.pool import ONE_TASK, Spawned, TaskSchedule, ThreadPool, Uses, needs_of, schedule
+from wengert.run.threads.tasks import TERMS, Choice, Terms, is_foreign, overlapping
 
 A = TypeVar("A")
 Direction = Literal["forward", "backward"]

@@ -24,9 +24,9 @@ from wengert.run.loops import ONE_THREAD, Loops
 from wengert.run.own import Choice, RunsOwn
 from wengert.run.sequential import Engine, Interpreter
 from wengert.run.shards import Shard
-from wengert.run.threads.autotune import SpeculationTuner, functions_of
-from wengert.run.threads.loops import ThreadedLoops
 from wengert.run.threads.pool import ONE_TASK, Spawned, ThreadPool, checked_threads
+from wengert.run.threads.speculation import SpeculationTuner, functions_of
+from wengert.run.threads.tasks import ThreadedLoops
 
 A = TypeVar("A")
 _PATIENCE: Final = 0.05  # seconds for which fibers that have stopped wait for one that lasts

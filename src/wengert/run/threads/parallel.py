@@ -2,7 +2,7 @@
 
 Knows: that it is the sequential one with an engine for a thread pool, and BLAS kept to one thread meanwhile; which
 questions have to be asked in turn.
-Refuses to know: what is worth a thread: `autotune` measures that.
+Refuses to know: what is worth a thread: `tasks` measures that.
 """
 
 from __future__ import annotations
@@ -33,10 +33,9 @@ from wengert.run.own import Choice, RunsOwn, private
 from wengert.run.sequential import Engine, Interpreter, Sequential, asked_root
 from wengert.run.shards import Shard
 from wengert.run.tapes import given
-from wengert.run.threads.autotune import TERMS, AutotunedProgram, SpeculationTuner, Terms, functions_of
-from wengert.run.threads.loops import ThreadedLoops
 from wengert.run.threads.pool import ThreadPool, checked_threads
-from wengert.run.threads.speculation import Early, SpeculativeEvaluation
+from wengert.run.threads.speculation import Early, SpeculationTuner, SpeculativeEvaluation, functions_of
+from wengert.run.threads.tasks import TERMS, AutotunedProgram, Terms, ThreadedLoops
 
 A = TypeVar("A")
 _VALUES: Final = frozenset({"value", "forward", "predict"})  # questions that are answered by a value

@@ -3,36 +3,39 @@
 Knows: counts of the operands that each node waits for, so that a node is computed as soon as they are known and fibers
 go on with its value; that nodes of Wengert's own which are ready together are computed in one line, while a rule of
 others, which may take any time, is a task of its own; that what has been computed early counts as computed when its
-turn comes, so that nodes, and with them deltas, have the order of one thread, whichever was first.
-Refuses to know: threads, and which starts pay.
+turn comes, so that nodes, and with them deltas, have the order of one thread, whichever was first; that a bind which
+has ended, time and again, before a thread could have helped proves that no part waited for another one, and that this
+depends on the functions that run, by which a structure is known.
+Refuses to know: threads.
 """
 
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Container, Generator, Sequence
+from collections.abc import Container, Generator, Iterable, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from threading import Lock
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
 from wengert.arrays import Value, all_quiet
 from wengert.control import Context, Do, Run, Steps
-from wengert.control.do import Shared, Within
+from wengert.control.do import FlatMap, Question, Shared, Within
 from wengert.control.machine import Branch
 from wengert.differentiable import Tape
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL, UNRESOLVED, Signature
 from wengert.graph.order import below, below_all
+from wengert.run.direct import forward_of
 from wengert.run.evaluation import Evaluation, Rest
 from wengert.run.fibers import Fiber, Fork, Joined, Turn, Wait, drop
 from wengert.run.loops import Loops, forward, noted
 from wengert.run.own import RunsOwn
 from wengert.run.tapes import checked, received
-from wengert.run.threads.autotune import SpeculationTuner, functions_of
-from wengert.run.threads.loops import backward_on, is_foreign, several_foreign
 from wengert.run.threads.pool import ONE_TASK, Spawned, ThreadPool
+from wengert.run.threads.tasks import backward_on, is_foreign, several_foreign
 
 
 class Early(Context):
@@ -408,3 +411,86 @@ def _key(node: Node) -> object:
     """A key that binds of the same user's value share."""
     (source,) = node.operands
     return node if isinstance(source, Do) else id(source)
+
+
+# -- which starts pay --------------------------------------------------------------------------------
+
+_SURE: Final = 8  # starts in a row
+_TURNS: Final = 500  # runs until it starts ahead again: to ask takes 0.3 ms
+_MOST: Final = 4096  # structures
+_DEEP: Final = 4  # functions in functions that are looked at
+
+
+class SpeculationTuner:
+    """The structures that one executor starts ahead of their turn, by what earlier starts have gained."""
+
+    def __init__(self) -> None:
+        # what has to live as long as its id counts, and runs since a thread could have helped, with those in turn
+        self._seen: dict[tuple[int, ...], tuple[Sequence[object], int]] = {}
+
+    def pays(self, of: Sequence[object]) -> bool:
+        """True if it should start ahead this time."""
+        key = tuple(map(id, of))
+        _, runs = self._seen.get(key, (of, 0))
+        if not _SURE <= runs < _SURE + _TURNS:
+            return True
+        self._seen[key] = of, runs + 1
+        return False
+
+    def learn(self, of: Sequence[object], alone: bool) -> None:
+        """Record a start, and whether it ended `alone`: before a thread could have helped."""
+        key = tuple(map(id, of))
+        if key not in self._seen and len(self._seen) >= _MOST:
+            self._seen = {}
+        _, runs = self._seen.get(key, (of, 0))
+        self._seen[key] = of, min(runs, _SURE - 1) + 1 if alone else 0
+
+
+def functions_of(sources: Iterable[object]) -> Sequence[object]:
+    """The key of the functions behind `Do`s: their code, and that of the functions which they hold."""
+    found: list[object] = []
+    left: list[tuple[Any, int]] = [(source, _DEEP) for source in sources]  # Any: whatever a `Do` holds
+    for x, deep in left:  # which grows
+        held: Iterable[object] = ()
+        # almost all come from `differentiable`: its function, and what that is called with, say everything
+        if type(x) is FlatMap and type(x.then) is partial and x.then.func is forward_of:
+            made: Any = x.source  # Any: a coroutine of that function's
+            x = made.make
+        elif isinstance(x, Question):
+            of: object = x.arguments[0]
+            signature = of.signature if isinstance(of, Node) else None
+            found += (x.method, signature)
+            if isinstance(of, Node) and of.signature.mode == EXTERNAL:
+                left.append((of.operands[0], deep))
+            continue
+        elif isinstance(x, Do):
+            cls: type = type(x)
+            parts = (getattr(x, name, None) for name in _slots_of(cls))
+            left += [(part, deep) for part in parts if isinstance(part, Do) or callable(part)]
+        if isinstance(x, partial):
+            held = (*x.args, *x.keywords.values())
+            x = x.func
+        if isinstance(x, FunctionType):
+            found.append(x.__code__)
+            held = (*held, *map(_content, x.__closure__ or ()))
+        elif isinstance(x, MethodType):
+            held = (x.__func__,)
+        else:
+            owner = getattr(x, "__self__", None)  # of a method that is no function of Python's
+            of_a_class = owner is not None and not isinstance(owner, ModuleType)
+            found.append(type(owner) if of_a_class else x if callable(x) else type(x))
+        if deep:
+            left += [(part, deep - 1) for part in held if callable(part)]
+    return found
+
+
+@cache
+def _slots_of(cls: type) -> tuple[str, ...]:
+    return tuple(name for base in cls.__mro__ for name in getattr(base, "__slots__", ()))
+
+
+def _content(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:  # nothing has been put into it yet
+        return None
