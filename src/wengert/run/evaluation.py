@@ -185,18 +185,6 @@ class Evaluation(Tapes):
             self.values.pop(x, None)
             self.tapes.pop(x, None)
 
-    def there_and_back(self, loss: Expression, run: Run, nodes: list[Node]) -> list[Node]:
-        """Forward, and backward with seed 1 unless a node needs care; the nodes from the first such one on.
-
-        For an evaluation that begins: all of it in one go, as almost every training is.
-        """
-        done = self.advance(nodes, run, whole=True)
-        if done < len(nodes):
-            return nodes[done:]
-        self.seed(loss)
-        self._back(nodes, run)
-        return []
-
     def _back(self, nodes: list[Node], run: Run) -> None:
         """Send all deltas by the loops: nothing is left to wait for."""
         failures: list[Exception] = []

@@ -474,7 +474,7 @@ def _gradients(
         evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
         if evaluation.wanted:  # the deltas of single nodes
             evaluation.segments = SegmentRuns(None)
-        yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
+        yield Do.program(partial(_there_and_back, evaluation, loss, nodes, None)).nested()
         evaluation.doubts.tell()
         if refs and not evaluation.tapes:
             _check_read(loss, refs, evaluation.values)
@@ -507,7 +507,7 @@ def _shard(loss: Expression, context: Context, engine: Engine, refs: Refs, snaps
         return _now(bordered(*(bound.at(refs, snapshot) if refs else bound).sent(loss, snapshot)))
 
     def computed(evaluation: Evaluation, nodes: list[Node]) -> Steps[Shard]:
-        yield Do.program(partial(_there_and_back, evaluation, loss, nodes)).nested()
+        yield Do.program(partial(_there_and_back, evaluation, loss, nodes, None)).nested()
         evaluation.doubts.tell()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         return bordered(value, evaluation.deltas)
@@ -532,10 +532,8 @@ def _train(
         return _together(change(), rebuild)
 
     def computed(evaluation: Evaluation, nodes: list[Node]) -> Steps[Any]:
-        in_parts = evaluation.segments.in_parts
-        rest = nodes if in_parts else evaluation.there_and_back(loss, context.run, nodes)
-        if rest:  # a scope for what it opens, left before the commit
-            yield Do.program(partial(_rest_and_back, evaluation, loss, rest, engine.backward)).nested()
+        # a scope for what it opens, left before the commit
+        yield Do.program(partial(_there_and_back, evaluation, loss, nodes, engine.backward)).nested()
         evaluation.doubts.tell()
         value = handed_over(evaluation.values[loss], loss.kind, evaluation.buffers)
         besides: list[Any] = []  # Any: data of every type
@@ -573,25 +571,18 @@ def _remainder(value: Value, loss: Expression, context: Context) -> Remainder:
     return Remainder(private(value, loss))
 
 
-def _rest_and_back(
+def _there_and_back(
     evaluation: Evaluation,
     loss: Expression,
-    rest: list[Node],
+    nodes: list[Node],
     backward: BackwardPrograms | None,
     context: Context,
 ) -> Steps[None]:
-    yield from evaluation.carefully(rest, context)
+    """Forward, and backward with seed 1; a program of that which makes all changes waits for them."""
+    yield from evaluation.evaluate(loss, context, nodes)
     alone = not evaluation.deltas  # nobody has applied any besides
     evaluation.seed(loss)
     if backward is not None and alone and not evaluation.segments.in_parts:
         evaluation.update = backward.back(evaluation, loss, context.run)
     if evaluation.update is None:
         yield from evaluation.backward(context)
-
-
-def _there_and_back(
-    evaluation: Evaluation, loss: Expression, nodes: list[Node], context: Context
-) -> Steps[None]:
-    yield from evaluation.evaluate(loss, context, nodes)
-    evaluation.seed(loss)
-    yield from evaluation.backward(context)

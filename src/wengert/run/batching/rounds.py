@@ -21,7 +21,6 @@ from wengert.control import Context, Do, Run, Steps
 from wengert.control.do import Question, Shared, Within
 from wengert.control.machine import Settling
 from wengert.differentiable import Tape
-from wengert.errors import raise_all
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import tape_of
 from wengert.graph.operation import EXTERNAL
@@ -376,21 +375,6 @@ class Batching(Evaluation):
             return fork.steps()
         fibers = [self.scheduler.begin(fiber) for fiber in fork.begin(context, STOPS)]
         return fork.steps(self.scheduler.run(context, fibers))
-
-    def there_and_back(self, loss: Expression, run: Run, nodes: list[Node]) -> list[Node]:
-        if not isinstance(nodes, Region):
-            return super().there_and_back(loss, run, nodes)
-        if self.binds_in(nodes):
-            return nodes
-        if not self._runs(nodes, run.check):
-            return self._below(nodes)
-        self.seed(loss)
-        failures: list[Exception] = []
-        for item in reversed(self.timeline):
-            assert isinstance(item, BatchRun), "nothing here waits"
-            self._send_through(item, run.check, failures)
-        raise_all(failures)
-        return []
 
     def value(self, root: Expression) -> Value:
         return super().value(root) if root in self.failed else self.known[root]
