@@ -148,18 +148,16 @@ class Evaluation(Tapes):
         return last_readers(nodes, [root, *self.reach.held(nodes), *users])
 
     def advance(self, nodes: list[Node], run: Run, whole: bool = False, ends: Ends | None = None) -> int:
-        """Compute nodes up to the first one that needs care; how many. The `whole` may be a plan's business."""
-        if self.segments.in_parts:
-            return self._advance_in_parts(nodes, run, ends)
-        return self._advance(nodes, run, whole, ends)
+        """Compute nodes up to the first one that needs care; how many. The `whole` may be a plan's business.
 
-    def _advance_in_parts(self, nodes: list[Node], run: Run, ends: Ends | None) -> int:
-        """As `advance`, each part by a program of its own, if it has one."""
+        What is too long for a plan goes in parts, each by a program of its own, if it has one.
+        """
         done = 0
-        for part in cut(nodes):
-            computed = self._advance(part, run, True, ends)
+        for part in cut(nodes) if self.segments.in_parts else (nodes,):
+            length = len(part)  # a run that is cancelled empties it
+            computed = self._advance(part, run, whole, ends)
             done += computed
-            if computed < len(part):
+            if computed < length:
                 break
         return done
 

@@ -77,8 +77,6 @@ class Parallel:
 
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """As `Sequential`."""
-        if _goes_in_turn(context):
-            return self.inner.forward(expression, context)
         own = self._around(context)
         steps = self._asking(own, self.inner.forward(expression, context), expression, context, trains=True)
         in_turn = isinstance(own, RunsOwn) and not own.trains
@@ -86,10 +84,10 @@ class Parallel:
 
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
-        steps = self.inner.value(expression, context)
-        if _goes_in_turn(context):
-            return steps
-        return self._alone(self._asking(self._around(context), steps, expression, context), context)
+        steps = self._asking(
+            self._around(context), self.inner.value(expression, context), expression, context
+        )
+        return self._alone(steps, context)
 
     def predict(self, expression: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""
@@ -215,12 +213,6 @@ class Parallel:
         made, alone = own.branches(parts, context)
         self.tuner.learn(of, alone)
         return made
-
-
-def _goes_in_turn(context: Context) -> bool:
-    """Tell whether a question is one of an evaluation around it of which nothing has gone ahead, as of most binds."""
-    around = context.environment
-    return isinstance(around, SpeculativeEvaluation) and not around.apart and context.__class__ is Context
 
 
 def _gives_tape(asked: Question[Any]) -> bool:
