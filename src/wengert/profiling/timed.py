@@ -260,7 +260,7 @@ class Profiled(Interpreter):
             plans = plans.alike(_WORTH, record.program)
         timed = None if plans is None else TimedPlans(record, plans)
         loops = TimedLoops(record, usual.engine.loops)
-        super().__init__(Engine(timed, loops=loops, of_run=usual.engine.of_run))
+        super().__init__(Engine(timed, loops=loops))
         self._record = record
 
     # Any in the answers: as in `Sequential`

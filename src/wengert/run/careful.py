@@ -159,7 +159,6 @@ def _operation_of(public: object) -> Operation:
 class Watched(Evaluation):
     """An evaluation that tells each node."""
 
-    # a class with room for attributes, so that the evaluation of a run can be one of both kinds
     watchers: Sequence[Watcher] = ()  # of the weights that have been met
 
     def __exit__(self, *failure: object) -> None:

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final, Self
 from weakref import getweakrefcount
 
 from wengert.arrays import Value, all_quiet, keep_heap, one_like, shape_of
-from wengert.control import Context, Do, Run, Steps
+from wengert.control import Context, Do, Executor, Run, Steps
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, ShapeError, combine, raise_all
 from wengert.graph.apply import resolve
@@ -64,7 +64,7 @@ class Evaluation(Tapes):
 
     __slots__ = (
         *("buffers", "doubts", "goes_back", "held", "order", "segments", "reach", "refs", "resolved"),
-        *("snapshot", "trains", "update", "variables"),
+        *("executor", "live", "snapshot", "trains", "update", "variables"),
     )
 
     in_order: ClassVar[bool] = True  # whether nodes are computed one by one, or several at a time
@@ -72,6 +72,8 @@ class Evaluation(Tapes):
     def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
         super().__init__(loops)
         self.snapshot = snapshot
+        self.executor: Executor | None = None  # of a run of several questions, where this is for all of them
+        self.live = 0  # tapes of such a run
         self.trains = False  # whether the deltas of weights are committed
         self.buffers: dict[int, Ref] = {}  # of the weights read, by the identity of their data
         self.held: list[Callable[[], None]] = []  # tapes that live as long as this does

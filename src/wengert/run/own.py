@@ -36,44 +36,39 @@ Choice: TypeAlias = Callable[[Expression], Expression]
 OWN: Final = "the evaluation of a run"
 
 
-class RunsOwn(Evaluation):
+def of_run(
+    run: Run, made: Callable[[int, Loops], Evaluation], loops: Loops, segments: Segments | None
+) -> Evaluation:
     """The evaluation of a run that is more than one question; a training in it is committed when the run succeeds."""
-
-    __slots__ = ("executor", "live")
-
-    def __init__(self, run: Run, loops: Loops, segments: Segments | None = None) -> None:
-        run.on_close(partial(STORE.end, self))
-        super().__init__(STORE.begin(self), loops)
-        run.on_close(self.__exit__)
-        run.on_success(self.finish)
-        self.segments = SegmentRuns(segments, goes_back=False)
-        self.executor = run.executor
-        self.live = 0
-        if run.source is not None and any(x.method in ("train", "apply") for x in questions(run.source)):
-            self.may_train(run)  # before anything is read, or another training could come in between
-
-    def finish(self) -> None:
-        """The commit; before it, what was sent below a bind after the last tape's release is on its way."""
-        if self.pending:
-            Do.program(self.backward).run(self.executor)
-        self.doubts.tell()
-        self.loops.commit(self.deltas, self.snapshot)
-
-    def may_train(self, run: Run) -> None:
-        """From now on to its end the run is alone: a tape is asked for, or a training."""
-        if not self.trains:
-            self.trains = self.segments.goes_back = True
-            STORE.hold(run.on_close)
-            if not self.buffers:  # no weight has been read: begin where the training before this one ended
-                self.snapshot = STORE.begin(self)
+    evaluation = made(0, loops)
+    run.on_close(partial(STORE.end, evaluation))
+    evaluation.snapshot = STORE.begin(evaluation)
+    evaluation.executor = run.executor
+    run.on_close(evaluation.__exit__)
+    run.on_success(partial(_finish, evaluation))
+    evaluation.segments = SegmentRuns(segments, goes_back=False)
+    if run.source is not None and any(x.method in ("train", "apply") for x in questions(run.source)):
+        may_train(evaluation, run)  # before anything is read, or another training could come in between
+    return evaluation
 
 
-class WatchedOwn(Watched, RunsOwn):
-    """Evaluation of a run that tells its watchers of each node."""
+def _finish(evaluation: Evaluation) -> None:
+    """The commit; before it, what was sent below a bind after the last tape's release is on its way."""
+    if evaluation.pending:
+        Do.program(evaluation.backward).run(evaluation.executor)
+    evaluation.doubts.tell()
+    evaluation.loops.commit(evaluation.deltas, evaluation.snapshot)
+    if isinstance(evaluation, Watched):
+        evaluation.tell_updated()
 
-    def finish(self) -> None:
-        super().finish()
-        self.tell_updated()
+
+def may_train(evaluation: Evaluation, run: Run) -> None:
+    """From now on to its end a run of several questions is alone: a tape is asked for, or a training."""
+    if evaluation.executor is not None and not evaluation.trains:
+        evaluation.trains = evaluation.segments.goes_back = True
+        STORE.hold(run.on_close)
+        if not evaluation.buffers:  # no weight has been read: begin where the training before this one ended
+            evaluation.snapshot = STORE.begin(evaluation)
 
 
 class Hold(AbstractContextManager["Hold"]):
@@ -86,7 +81,7 @@ class Hold(AbstractContextManager["Hold"]):
         self.x = x
 
     def __enter__(self) -> Hold:
-        assert isinstance(self.evaluation, RunsOwn), "that of a bind is let go of by what opened it"
+        assert self.evaluation is not None, "it is entered once"
         self.evaluation.live += 1
         return self
 
@@ -100,7 +95,7 @@ class Hold(AbstractContextManager["Hold"]):
 
     def __exit__(self, kind: object, failure: object, trace: object, /) -> None:
         evaluation = self.evaluation
-        assert isinstance(evaluation, RunsOwn), "as above"
+        assert evaluation is not None, "it is left once"
         try:
             evaluation.live -= 1
             if failure is None and not evaluation.live and evaluation.pending:
@@ -125,8 +120,7 @@ def part_trained(evaluation: Evaluation, loss: Expression, context: Context) -> 
 
     What refuses or breaks the training leaves nothing of it, whatever the run makes of the failure.
     """
-    if isinstance(evaluation, RunsOwn):
-        evaluation.may_train(context.run)
+    may_train(evaluation, context.run)
     try:
         value = yield from evaluation.evaluate(loss, context)
         deltas = yield from _deltas(evaluation, loss, context)

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from wengert.arrays import Namespace, Value
-from wengert.control import Context, Do, Run, Steps
+from wengert.control import Context, Do, Steps
 from wengert.control.do import Remainder
 from wengert.control.machine import Bell
 from wengert.control.running import AT_ONCE, UNANSWERED, Unanswered
@@ -40,8 +40,8 @@ from wengert.run.own import (
     OWN,
     Choice,
     Hold,
-    RunsOwn,
-    WatchedOwn,
+    may_train,
+    of_run,
     part_gradients,
     part_predicted,
     part_resolved,
@@ -58,23 +58,16 @@ if TYPE_CHECKING:
 A = TypeVar("A")
 
 
-def _in_order(run: Run, engine: Engine) -> RunsOwn:
-    telling = engine.telling()
-    made = RunsOwn if telling is engine else WatchedOwn
-    return made(run, telling.loops, telling.segments)
-
-
 class Engine(NamedTuple):
     """The parts of an executor: programs of expressions, of segments, and back through these; loops; evaluations.
 
-    `evaluations` makes that of a question which is a whole run, `of_run` that of a run which is more.
+    `evaluations` makes that of a question which is a whole run, and that of a run which is more.
     """
 
     plans: Plans | None = None
     segments: Segments | None = None
     loops: Loops = ONE_THREAD
     evaluations: Callable[[int, Loops], Evaluation] = Evaluation
-    of_run: Callable[[Run, Engine], RunsOwn] = _in_order
     backward: BackwardPrograms | None = None
 
     def telling(self, x: Expression | None = None) -> Engine:
@@ -100,13 +93,18 @@ class Engine(NamedTuple):
         `x`: what it will evaluate, which may bring rules.
         `goes_back`: one that keeps what deltas need, and that commits those of weights, which a prediction's does not.
         """
-        around, made = context.environment, self.of_run
-        if isinstance(around, Evaluation):
-            if around.trains or isinstance(around, RunsOwn) or not goes_back:
-                return around if x is None else around.following(brought(around.loops, x))
-            made = _in_order
-        own = context.run.local(OWN, partial(made, context.run, self))
+        around = context.environment
+        if isinstance(around, Evaluation) and (around.trains or around.executor is not None or not goes_back):
+            return around if x is None else around.following(brought(around.loops, x))
+        own = context.run.local(OWN, partial(self._own, context))
         return own if x is None else own.following(brought(own.loops, x))
+
+    def _own(self, context: Context) -> Evaluation:
+        """That of a run of several questions; in order, where it is asked for below a bind of one."""
+        telling = self.telling()
+        in_order = telling is self and isinstance(context.environment, Evaluation)
+        made = Evaluation if in_order else telling.evaluations
+        return of_run(context.run, made, telling.loops, telling.segments)
 
 
 class Interpreter:
@@ -123,8 +121,8 @@ class Interpreter:
         evaluation = self.engine.evaluation(context, x=x)
         if evaluation.variables is not None:
             x = evaluation.variables(x)
-        if isinstance(evaluation, RunsOwn) and x.kind.trainable:
-            evaluation.may_train(context.run)
+        if x.kind.trainable:
+            may_train(evaluation, context.run)
         yield from evaluation.evaluate(x, context)
         return (yield from self.tape(evaluation, x, context))
 
@@ -227,8 +225,7 @@ class Interpreter:
     def apply(self, deltas: object, context: Context, /) -> Steps[None]:
         """Add a dictionary of deltas to those that the end of the run commits."""
         evaluation = self.engine.evaluation(context, goes_back=True)
-        if isinstance(evaluation, RunsOwn):
-            evaluation.may_train(context.run)
+        may_train(evaluation, context.run)
         for weight, delta in cast("dict[Weight, Value]", deltas).items():
             evaluation.add(weight, delta)
         yield from ()

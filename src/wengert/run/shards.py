@@ -35,7 +35,6 @@ from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, Replacement, Rows, dense
 from wengert.run.ask import checked_loss
 from wengert.run.evaluation import Evaluation
-from wengert.run.own import RunsOwn
 from wengert.site import user_position
 
 B = TypeVar("B", bound=Sized)
@@ -224,7 +223,7 @@ class Sharded:
                 whole = whole + x
             made: Tape[Any, Any] = yield tape_do(whole)
             return made
-        back = around.trains or (around.goes_back and not isinstance(around, RunsOwn))
+        back = around.trains or (around.goes_back and around.executor is None)
         found = yield from self.computed(back, context)
         sums = Do.now(found.deltas) if back else Do.program(partial(self._late, around)).shared()
         read = found.deltas if back else dict.fromkeys(w for x in self.losses for w in below(x, ())[1])

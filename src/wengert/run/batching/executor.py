@@ -17,11 +17,12 @@ from wengert.differentiable import Tape
 from wengert.run.batching.bound import Lanes
 from wengert.run.batching.cache import ScheduleCache
 from wengert.run.batching.report import Report
-from wengert.run.batching.rounds import STOPS, TURNS, Batching, Moving, Onward, RunsBatching
+from wengert.run.batching.rounds import STOPS, TURNS, Batching, Moving, Onward
 from wengert.run.compiled.steps import steps
+from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fiber, in_turn
 from wengert.run.loops import ONE_THREAD, Loops
-from wengert.run.own import Choice, RunsOwn
+from wengert.run.own import Choice
 from wengert.run.sequential import Engine, Interpreter
 from wengert.run.shards import Shard
 from wengert.run.threads.pool import ONE_TASK, Spawned, ThreadPool, checked_threads
@@ -119,8 +120,7 @@ def batching_engine(
     schedules: ScheduleCache, loops: Loops = ONE_THREAD, waves: Moving | None = None
 ) -> Engine:
     """The parts of an executor that batches."""
-    made, of_run = partial(Batching, schedules, waves), partial(RunsBatching, schedules, waves)
-    return Engine(schedules, loops=loops, evaluations=made, of_run=of_run)
+    return Engine(schedules, loops=loops, evaluations=partial(Batching, schedules, waves))
 
 
 class Batched(Interpreter):
@@ -161,7 +161,8 @@ class Batched(Interpreter):
     def forward(self, expression: object, context: Context, /) -> Steps[Tape[Any, Any]]:
         """As `Sequential`."""
         own, steps = context.environment, super().forward(expression, context)
-        return self._in_turn(steps) if isinstance(own, RunsOwn) and not own.trains else steps
+        waits = isinstance(own, Evaluation) and own.executor is not None and not own.trains
+        return self._in_turn(steps) if waits else steps
 
     def train(self, loss: object, context: Context, /) -> Steps[Any]:
         """As `Sequential`."""

@@ -17,7 +17,7 @@ from queue import SimpleQueue
 from typing import Any, Final, TypeAlias
 
 from wengert.arrays import Value, all_quiet
-from wengert.control import Context, Do, Run, Steps
+from wengert.control import Context, Do, Steps
 from wengert.control.do import Question, Shared, Within
 from wengert.control.machine import Settling
 from wengert.differentiable import Tape
@@ -31,8 +31,7 @@ from wengert.run.batching.region import Region
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fiber, Fork, Joined, Turn, Wait, WaitShared
 from wengert.run.loops import ONE_THREAD, Loops, backward, forward, noted
-from wengert.run.own import RunsOwn
-from wengert.run.sequential import Engine
+from wengert.run.own import may_train
 from wengert.run.tapes import OwnTape, checked, received
 
 STOPS: Final[frozenset[type]] = frozenset({Wait, WaitShared, Fork})
@@ -128,10 +127,9 @@ class Scheduler:
         """The fibers that have stopped after they moved as one wave; none, where each has its turn."""
         if self.waves is None or sum(map(_does_more, fibers)) + (len(self.free) > 0) < 2:
             return ()
-        if isinstance(self.evaluation, RunsOwn) and any(self.fibers[fiber] is not None for fiber in fibers):
-            self.evaluation.may_train(
-                context.run
-            )  # binds will ask for tapes, which then need not wait for their turn
+        if any(self.fibers[fiber] is not None for fiber in fibers):
+            # binds will ask for tapes, which then need not wait for their turn
+            may_train(self.evaluation, context.run)
         sources = [*map(self._source, (fibers[0], fibers[-1]))]
         before, self.current = self.current, fibers[0]
         try:
@@ -329,11 +327,8 @@ class Batching(Evaluation):
     def __init__(
         self, schedules: ScheduleCache, waves: Moving | None, snapshot: int, loops: Loops = ONE_THREAD
     ) -> None:
-        super().__init__(snapshot, loops)
-        self.begins(schedules, waves)
-
-    def begins(self, schedules: ScheduleCache, waves: Moving | None) -> None:
         """`waves`: fibers that can go on do so together."""
+        super().__init__(snapshot, loops)
         self.schedules = schedules
         self.before = schedules.latest
         self.timeline: list[BatchRun | Node] = []
@@ -535,11 +530,3 @@ class Batching(Evaluation):
 
 def _is_node(item: object) -> bool:
     return isinstance(item, Node)
-
-
-class RunsBatching(Batching, RunsOwn):
-    """The evaluation of a run that is more than one question."""
-
-    def __init__(self, schedules: ScheduleCache, waves: Moving | None, run: Run, engine: Engine) -> None:
-        RunsOwn.__init__(self, run, engine.loops)
-        self.begins(schedules, waves)

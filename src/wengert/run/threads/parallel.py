@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import Any, Final, TypeVar
 
 from wengert.arrays.pools import on_one_blas_thread
-from wengert.control import Context, Do, Run, Steps
+from wengert.control import Context, Do, Steps
 from wengert.control.do import Programmed, Question, Shared, Within, questions
 from wengert.control.gather import Gather
 from wengert.control.machine import Bell
@@ -29,7 +29,7 @@ from wengert.run.compiled.segment import Segments
 from wengert.run.compiled.steps import steps
 from wengert.run.evaluation import Evaluation
 from wengert.run.fibers import Fork, Joined, in_turn
-from wengert.run.own import Choice, RunsOwn, private
+from wengert.run.own import Choice, may_train, private
 from wengert.run.sequential import Engine, Interpreter, Sequential, asked_root
 from wengert.run.shards import Shard
 from wengert.run.tapes import given
@@ -79,7 +79,7 @@ class Parallel:
         """As `Sequential`."""
         own = self._around(context)
         steps = self._asking(own, self.inner.forward(expression, context), expression, context, trains=True)
-        in_turn = isinstance(own, RunsOwn) and not own.trains
+        in_turn = own is not None and own.executor is not None and not own.trains
         return self._answer(steps, context) if in_turn else self._alone(steps, context)
 
     def value(self, expression: object, context: Context, /) -> Steps[Any]:
@@ -162,8 +162,8 @@ class Parallel:
         """Steps after the part of the expression's value that has gone ahead."""
         if own is not None:
             x = lift_any(expression)
-            if trains and isinstance(own, RunsOwn) and x.kind.trainable:
-                own.may_train(context.run)  # as `Sequential`, before anything is read
+            if trains and x.kind.trainable:
+                may_train(own, context.run)  # as `Sequential`, before anything is read
             yield from own.asked(x, context)
         answer: A = yield from steps
         return answer
@@ -202,8 +202,8 @@ class Parallel:
     def _evaluation(self, asked: Iterable[Question[Any]], context: Context) -> Evaluation:
         """The evaluation that answers questions, which knows of deltas before anything is read."""
         own = self.inner.engine.evaluation(context)
-        if isinstance(own, RunsOwn) and not own.trains and any(map(_gives_tape, asked)):
-            own.may_train(context.run)
+        if own.executor is not None and not own.trains and any(map(_gives_tape, asked)):
+            may_train(own, context.run)
         return own
 
     def _branches(self, of: Sequence[object], parts: Sequence[Do[Any]], context: Context) -> list[Joined]:
@@ -239,14 +239,6 @@ def _asked(parts: Sequence[Do[Any]]) -> list[Question[Any]] | None:
     return found
 
 
-class _RunsSpeculation(SpeculativeEvaluation, RunsOwn):
-    """The evaluation of a run that is more than one question."""
-
-    def __init__(self, pool: ThreadPool, tuner: SpeculationTuner, run: Run, engine: Engine) -> None:
-        RunsOwn.__init__(self, run, engine.loops, engine.segments)
-        self.helped_by(pool, tuner)
-
-
 def _cores() -> int:
     """The cores that this process may use."""
     allowed = getattr(os, "sched_getaffinity", None)  # only Linux has it
@@ -262,17 +254,17 @@ def threaded(
     terms: Terms = TERMS,
 ) -> Engine:
     """The engine of several threads; plans come after `worth` runs, or else when they pay."""
-    loops, of_run = ThreadedLoops(pool), partial(_RunsSpeculation, pool, tuner)
+    loops = ThreadedLoops(pool)
     if compiled:
         loops.step = steps(True).stepped
     if pool.threads == 1:
-        return Sequential(compiled, stacked=stacked).engine._replace(loops=loops, of_run=of_run)
+        return Sequential(compiled, stacked=stacked).engine._replace(loops=loops)
     evaluations = partial(SpeculativeEvaluation, pool, tuner)
     if not compiled:
-        return Engine(None, None, loops, evaluations, of_run)
+        return Engine(None, None, loops, evaluations)
     segments = Segments(WORTH, admits=lambda nodes: not loops.overlap(nodes))
     plans = _Plans(loops, pool, worth, terms, stacked)
-    return Engine(plans, segments, loops, evaluations, of_run, BackwardPrograms(WORTH))
+    return Engine(plans, segments, loops, evaluations, BackwardPrograms(WORTH))
 
 
 class _Plans(Plans):

@@ -32,7 +32,7 @@ from wengert.run.direct import forward_of
 from wengert.run.evaluation import Evaluation, Rest
 from wengert.run.fibers import Fiber, Fork, Joined, Turn, Wait, drop
 from wengert.run.loops import Loops, forward, noted
-from wengert.run.own import RunsOwn
+from wengert.run.own import may_train
 from wengert.run.tapes import checked, received
 from wengert.run.threads.pool import ONE_TASK, Spawned, ThreadPool
 from wengert.run.threads.tasks import backward_on, is_foreign, several_foreign
@@ -238,18 +238,14 @@ class Speculation:
 class SpeculativeEvaluation(Evaluation):
     """The values and deltas of one run, whose binds start ahead of their turn."""
 
-    # a class with room for attributes, so that a run without an own evaluation can be one of both kinds
-    ahead: Speculation | None = None  # now at work
-    apart = False  # something has gone ahead in this run
     in_order = False
-    lasts = False  # so that deltas are worth several threads, too
 
     def __init__(self, pool: ThreadPool, tuner: SpeculationTuner, snapshot: int, loops: Loops) -> None:
+        """`pool` and `tuner`: who computes ahead, and who knows what pays."""
         super().__init__(snapshot, loops)
-        self.helped_by(pool, tuner)
-
-    def helped_by(self, pool: ThreadPool, tuner: SpeculationTuner) -> None:
-        """Set the pool, and who knows what pays."""
+        self.ahead: Speculation | None = None  # now at work
+        self.apart = False  # something has gone ahead in this run
+        self.lasts = False  # so that deltas are worth several threads, too
         self.pool = pool
         self.tuner = tuner
         self.early: set[Expression] = set()  # computed, or failed, before their turn
@@ -273,8 +269,7 @@ class SpeculativeEvaluation(Evaluation):
         before = {*self.fibers}
         try:
             if len({_key(x) for x in nodes if x.signature.mode == EXTERNAL and not self._met(x)}) > 1:
-                if isinstance(self, RunsOwn):
-                    self.may_train(context.run)  # binds will ask for tapes
+                may_train(self, context.run)  # binds will ask for tapes
                 left = [node for node in nodes if node not in self.values and node not in self.failed]
                 with self._at_work(context.run) as ahead:
                     alone = ahead.nodes(self.pool, left)
