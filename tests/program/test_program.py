@@ -16,8 +16,8 @@ from wengert.plugins import SGD
 from wengert.program.program import Eqn, Program, Var, check, evaluate
 from wengert.run.batching.kernel import BatchedKernel, Lowered, batched
 from wengert.run.compiled.program import PlanProgram, TimedProgram, buffers_of
-from wengert.run.threads.autotune import ScheduledProgram
 from wengert.run.threads.pool import ThreadPool
+from wengert.run.threads.tasks import ScheduledProgram
 
 F32 = np.dtype(np.float32)
 SETTINGS = SGD(learning_rate=0.1)
