@@ -16,7 +16,7 @@ from wengert.arrays import ARRAY_CLASS
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.index import indices
 from wengert.graph.kinds import NUMBER, Family, Kind, with_family
-from wengert.graph.node import Expression, Node, new_node, next_serial
+from wengert.graph.node import Expression, Node, next_serial
 from wengert.graph.operand import OWN, described, found_kind, operand, shown
 from wengert.graph.operation import Attributes, Operation, Signature
 from wengert.site import OURS, outside, user_position
@@ -171,10 +171,15 @@ def apply(
 
 
 def _node(signature: Signature, operands: tuple[Any, ...], frame: FrameType) -> Node:  # Any: as above
-    """A node that a frame, or whoever called it from outside, has asked for."""
-    if OURS[frame.f_code.co_filename]:
+    """A node that a frame, or whoever called it from outside, has asked for: `new_node` in place."""
+    code = frame.f_code
+    if OURS[code.co_filename]:
         frame = outside(frame)
-    return new_node(signature.cls, signature.kind, signature, operands, frame.f_code, frame.f_lasti)
+        code = frame.f_code
+    node: Node = _new(signature.cls)
+    node.kind, node.signature, node.operands = signature.kind, signature, operands
+    node.serial, node.code, node.offset = next_serial(), code, frame.f_lasti
+    return node
 
 
 def _refused(operation: Operation, error: WengertError, operands: str) -> WengertError:

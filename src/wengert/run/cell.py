@@ -510,6 +510,19 @@ def _maker(signature: CellSignature) -> Make:
             found.append(x)
         return rebuild(found)
 
+    def make_two(operands: Operands, code: CodeType | str, offset: int) -> Any:  # Any: as in `Make`
+        whole, first, second = new(cls), new(first_cls), new(second_cls)
+        whole.kind, whole.signature, whole.operands = of, signature, operands + read
+        whole.serial, whole.code, whole.offset = serial(), code, offset
+        first.kind, first.signature, first.operands = first_of, first_part, (whole,)
+        first.serial, first.code, first.offset = serial(), code, offset
+        second.kind, second.signature, second.operands = second_of, second_part, (whole,)
+        second.serial, second.code, second.offset = serial(), code, offset
+        return first, second
+
+    if len(fields) == 2 and rebuild is tuple:  # as of most cells that carry a state
+        (first_cls, first_of, first_part), (second_cls, second_of, second_part) = fields
+        return make_two
     return make_one if template.single else make_several
 
 
