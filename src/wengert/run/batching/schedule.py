@@ -176,21 +176,20 @@ def _drafts(
 ) -> tuple[list[_Draft], list[Places], Places]:
     """All launches, the order of each group's members, and of each node its place in its launch."""
     groups = region.groups
-    sizes = [len(group.members) for group in groups]
     members = concatenate([group.members for group in groups])
     turns = (launch_of if live is None else live.turns)[members]
     order = argsort(turns)  # launch by launch; in what follows of the members of all groups
     members = members[order]
     starts = starts_of_runs(launch_of[members])
     widths = lengths(starts, len(members))
-    group_of = spread(span(0, len(groups)), places(sizes))[order[starts]].tolist()
+    sizes = places([len(group.members) for group in groups])
+    group_of = spread(span(0, len(groups)), sizes)[order[starts]]
     within = flags(region.size, 0)
     within[members] = span(0, len(members)) - spread(starts, widths)
-    drawn = _drawn(groups, sizes, turns, group_of, base, live is None)
-    results, output = base[members], 0
-    begun = [0] * len(groups)
-    drafts = []
-    each = zip(group_of, starts.tolist(), widths.tolist(), strict=True)
+    launches = counted(group_of, len(groups)).tolist()
+    drawn = _drawn(groups, turns, [live is not None or several > 1 for several in launches], base)
+    results, output, drafts, begun = base[members], 0, [], [0] * len(groups)
+    each = zip(group_of.tolist(), starts.tolist(), widths.tolist(), strict=True)
     for turn, (number, start, width) in enumerate(each):
         group, (_, operands, counts, bounds) = groups[number], drawn[number]
         form, begin = group.form, begun[number]
@@ -216,32 +215,22 @@ class _Drawn(NamedTuple):
     bounds: Sequence[int] = ()  # where the operands of each begin, and all end
 
 
-def _drawn(
-    groups: Sequence[Group],
-    sizes: Sequence[int],
-    turns: Places,
-    group_of: Sequence[int],
-    base: Places,
-    as_they_come: bool,
-) -> list[_Drawn]:
-    """All groups; `turns` are those of all members, which in one launch stay `as_they_come`, or do not."""
+def _drawn(groups: Sequence[Group], turns: Places, sorts: Sequence[bool], base: Places) -> list[_Drawn]:
+    """All groups; `turns` are those of all members. `sorts`: whether those of a group are in any order."""
     codes = concatenate([group.refs.reshape(-1) for group in groups])
     results = base[codes >> BITS] + (codes & MASK)
-    whole = span(0, max(sizes))
-    launches = counted(places(group_of), len(groups)).tolist()
     drawn = []
     member = read = 0
-    for group, size, several in zip(groups, sizes, launches, strict=True):
-        of = results[read : read + group.refs.size]
-        as_is = as_they_come and several == 1
-        order = whole[:size] if as_is else argsort(turns[member : member + size])
+    for group, sort in zip(groups, sorts, strict=True):
+        of, size = results[read : read + group.refs.size], len(group.members)
+        order = argsort(turns[member : member + size]) if sort else span(0, size)
         if group.counts is not None:
             counts = group.counts[order]
             operands = of[ranges(cumulated(group.counts)[:-1][order], counts)]
             drawn.append(_Drawn(order, (operands,), counts, cumulated(counts).tolist()))
         elif len(of):
             matrix = of.reshape(size, -1)
-            drawn.append(_Drawn(order, [*(matrix if as_is else taken(matrix, order)).T]))
+            drawn.append(_Drawn(order, [*(taken(matrix, order) if sort else matrix).T]))
         else:
             drawn.append(_Drawn(order, ()))
         member, read = member + size, read + group.refs.size
@@ -581,15 +570,12 @@ class RowPlaces:
         that is one.
         """
         live = self.live
-        if live is None:
+        if live is not None:
+            results = wholes + part
+            self._last[table] = max(self._last.get(table, 0), int(live.last[results].max()))
+        if live is None or loose:
             first = self.sizes.get(table, 0)
             self.sizes[table] = first + len(wholes)
-            return first
-        results = wholes + part
-        self._last[table] = max(self._last.get(table, 0), int(live.last[results].max()))
-        if loose:
-            first = self.sizes.get(table, 0)
-            self.sizes[table] = first + len(results)
             return first
         while self._begun < launch:
             for number, start, count in self._due.pop(self._begun, ()):
