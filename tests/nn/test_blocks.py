@@ -15,7 +15,7 @@ from wengert import nn
 from wengert.errors import ArgumentError, ShapeError
 from wengert.plugins import SGD
 from wengert.testing import check_gradients
-from wengert.testing.deltas import deltas_at_layers
+from wengert.testing.gradients import deltas_at_layers
 
 settings = SGD(learning_rate=0.1)
 Array = np.ndarray[Any, np.dtype[np.float64]]  # Any: of every shape

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from tests.often import examples
-from wengert.testing.deltas import deltas_at_layers
+from wengert.testing.gradients import deltas_at_layers
 
 from .subjects import DIFFERENTIABLE, SUBJECTS
 

@@ -15,7 +15,7 @@ import wengert as wg
 from tests.often import examples
 from wengert.plugins import SGD
 from wengert.testing import check_gradients
-from wengert.testing.deltas import deltas_at_layers, deltas_at_weights
+from wengert.testing.gradients import deltas_at_layers, deltas_at_weights
 
 from .subjects import CONSTANT, DIFFERENTIABLE, SUBJECTS, Example, Subject
 

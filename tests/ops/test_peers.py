@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import wengert as wg
-from wengert.testing.deltas import deltas_at_layers
+from wengert.testing.gradients import deltas_at_layers
 
 Call = Callable[..., Any]  # Any: expressions here, tensors there
 Array = np.ndarray[Any, np.dtype[np.float64]]  # Any: of every shape

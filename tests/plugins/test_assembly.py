@@ -12,7 +12,7 @@ import pytest
 
 from wengert import plugins
 from wengert.errors import PluginError, WengertError
-from wengert.plugins.factory import Factory
+from wengert.plugins.inject import Factory
 from wengert.plugins.plugin import Plugin
 
 T = TypeVar("T")

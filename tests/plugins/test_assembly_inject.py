@@ -9,8 +9,7 @@ from typing import ClassVar, Generic, TypeVar, assert_type
 import pytest
 
 from wengert.errors import PluginError
-from wengert.plugins.factory import Factory
-from wengert.plugins.inject import inject, provide
+from wengert.plugins.inject import Factory, inject, provide
 from wengert.plugins.plugin import Plugin
 
 T = TypeVar("T")

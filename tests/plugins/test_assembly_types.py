@@ -19,7 +19,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, Generic, Protocol, TypeVar
 from typing_extensions import assert_type
-from wengert.plugins.factory import Factory
+from wengert.plugins.inject import Factory
 from wengert.plugins.inject import inject, provide
 from wengert.plugins.plugin import Plugin
 

@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from wengert.errors import LazyError, ShapeError
-from wengert.graph.declared import shape_from
+from wengert.graph.kinds import shape_from
 from wengert.graph.operation import OPERATIONS
 from wengert.lazy import LazyDelta, Product, Rows
 from wengert.plugins import SGD

@@ -1,7 +1,7 @@
-"""Arithmetic of shapes and axes that the implementations share.
+"""Shapes and axes, as the implementations share them: their arithmetic, and what an array does by its own methods.
 
-Knows: tuples of integers.
-Refuses to know: arrays.
+Knows: tuples of integers, and the methods that arrays of numpy and of cupy have in common.
+Refuses to know: whose array it is.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from wengert.arrays.namespace import Axis, Pair, Shape
+from wengert.arrays.namespace import Axis, Pair, Shape, Value
 
 __all__ = ["broadcast_axes", "count", "expanded", "taps", "window_counts"]
 
@@ -84,3 +84,19 @@ def taps(shape: Shape, size: Pair, stride: Pair, dilation: Pair) -> tuple[tuple[
         for k, s, d, n in zip(size, stride, dilation, counts, strict=True)
     )
     return tuple((..., row, column) for row in rows for column in columns)
+
+
+def reshape(x: Value, shape: Shape, /) -> Value:
+    return x.reshape(shape)
+
+
+def permute_dims(x: Value, axes: tuple[int, ...], /) -> Value:
+    return x.transpose(axes)
+
+
+def expand_dims(x: Value, /, axis: int | tuple[int, ...]) -> Value:
+    return x.reshape(expanded(x.shape, axis))
+
+
+def squeeze(x: Value, /, axis: int | tuple[int, ...]) -> Value:
+    return x.squeeze(axis)

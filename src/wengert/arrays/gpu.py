@@ -17,14 +17,14 @@ import numpy as np
 
 from wengert.arrays import launches
 from wengert.arrays.axes import broadcast_axes, expanded, taps, window_counts
+from wengert.arrays.axes import expand_dims as expand_dims
+from wengert.arrays.axes import permute_dims as permute_dims
+from wengert.arrays.axes import reshape as reshape
+from wengert.arrays.axes import squeeze as squeeze
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.convolution import is_by_rows, parts_of
 from wengert.arrays.linear import LinearAlgebra
 from wengert.arrays.namespace import Axis, Pair, Shape, Value
-from wengert.arrays.shaping import expand_dims as expand_dims
-from wengert.arrays.shaping import permute_dims as permute_dims
-from wengert.arrays.shaping import reshape as reshape
-from wengert.arrays.shaping import squeeze as squeeze
 from wengert.arrays.types import FLOAT32, Cpu, Gpu
 from wengert.errors import ShapeError
 

@@ -16,7 +16,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from wengert.arrays.axes import expand_dims as expand_dims
 from wengert.arrays.axes import expanded, taps, window_counts
+from wengert.arrays.axes import permute_dims as permute_dims
+from wengert.arrays.axes import reshape as reshape
+from wengert.arrays.axes import squeeze as squeeze
 from wengert.arrays.blas import fused_update as fused_update
 from wengert.arrays.chance import dropout_mask as dropout_mask
 from wengert.arrays.chance import dropout_masks as dropout_masks
@@ -43,10 +47,6 @@ from wengert.arrays.scatter import one_hot as one_hot
 from wengert.arrays.scatter import pick as pick
 from wengert.arrays.scatter import segment_max as segment_max
 from wengert.arrays.scatter import subtract_at as subtract_at
-from wengert.arrays.shaping import expand_dims as expand_dims
-from wengert.arrays.shaping import permute_dims as permute_dims
-from wengert.arrays.shaping import reshape as reshape
-from wengert.arrays.shaping import squeeze as squeeze
 from wengert.arrays.types import FLOAT64, Cpu, Gpu
 from wengert.errors import ShapeError
 

@@ -15,7 +15,6 @@ from wengert.control import Do
 from wengert.differentiable import DeepLearning, Implementation, Tape, enrol
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
-from wengert.graph.declared import kind_from_data
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -26,7 +25,7 @@ from wengert.graph.expressions import (
     Layer,
     Place,
 )
-from wengert.graph.kinds import Role
+from wengert.graph.kinds import Role, kind_from_data
 from wengert.graph.node import Node
 from wengert.graph.operand import BUILT_IN, LITERAL, external, lift_any, shown, tape_do
 from wengert.site import user_position

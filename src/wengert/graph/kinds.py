@@ -1,7 +1,8 @@
 """The run-time type of an expression: column, shape, dtype, device, and role in a backward pass.
 
 Knows: that two expressions of one kind are interchangeable to every rule, so kinds are interned and compared
-by identity, and rules are looked up by them.
+by identity, and rules are looked up by them; which part of an annotation states a column, a shape, a dtype, as in
+`ArrayLayer[tuple[Literal[2]]]`, and that what it leaves open is open in the kind.
 Refuses to know: operations, nodes, values.
 """
 
@@ -10,9 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final, Literal, Protocol, get_args, get_origin
 from weakref import WeakValueDictionary
 
+from wengert.arrays import FLOAT32, FLOAT64, Float32, HostArray, dtype_from
 from wengert.errors import NotDifferentiableError
 
 Shape = tuple[int, ...]
@@ -179,3 +181,32 @@ def layer_class(of: Kind) -> type[Any]:
 def refused_dtype(dtype: object, use: str = "float32 or float64, as in x.astype(numpy.float32)") -> str:
     """The end of a message about an element type that no expression has."""
     return f"{dtype!s:.60} is not differentiable; use {use}"
+
+
+def shape_from(annotation: object) -> Shape | None:
+    """The shape that `tuple[Literal[2], Literal[3]]` states; None unless every dimension is a literal."""
+    if get_origin(annotation) is not tuple:
+        return None
+    dims = get_args(annotation)
+    sizes = [get_args(d)[0] for d in dims if get_origin(d) is Literal]
+    return tuple(sizes) if len(sizes) == len(dims) else None
+
+
+def kind_from_data(data: object, role: Role) -> Kind:
+    """The kind of expressions whose Data is annotated as `data`."""
+    if data is float:
+        return kind(Column.DOUBLE, (), FLOAT64, "cpu", role)
+    if data is Float32:
+        return kind(Column.FLOAT, (), FLOAT32, "cpu", role)
+    origin = get_origin(data) or data
+    if origin is HostArray or getattr(origin, "__name__", "") in ("Array", "ndarray"):
+        return array_from(get_args(data), role)
+    stated = isinstance(origin, type) and origin is not Any
+    return kind(Column.OTHER, None, origin if stated else None, "cpu", role)
+
+
+def array_from(arguments: tuple[Any, ...], role: Role) -> Kind:  # Any: the arguments of a typing alias
+    """The kind that the parameters `[Shape, DType, Device]` of an array type state."""
+    shape = shape_from(arguments[0]) if arguments else None
+    dtype = dtype_from(arguments[1]) if len(arguments) > 1 else None
+    return kind(Column.ARRAY, shape, dtype, "cpu", role)

@@ -37,8 +37,18 @@ from wengert.arrays import (
 from wengert.control import Do
 from wengert.differentiable import Tape, declared_data, forward, implementation, refusal, registered
 from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, WengertError
-from wengert.graph.declared import kind_from_data
-from wengert.graph.kinds import NUMBER, Column, DTypeLike, Kind, Role, Shape, kind, refused_dtype, with_role
+from wengert.graph.kinds import (
+    NUMBER,
+    Column,
+    DTypeLike,
+    Kind,
+    Role,
+    Shape,
+    kind,
+    kind_from_data,
+    refused_dtype,
+    with_role,
+)
 from wengert.graph.node import Expression, Node, asked, new_node
 from wengert.graph.operation import Operation, Rules
 from wengert.site import user_frame, user_position

@@ -33,9 +33,8 @@ from wengert.delta import Parameter
 from wengert.differentiable import implementation, refusal
 from wengert.dims import Dimension
 from wengert.errors import ArgumentError, NotDifferentiableError, raise_all
-from wengert.graph.declared import kind_from_data
 from wengert.graph.expressions import ArrayOperand, DataOperand, DoubleOperand, FloatOperand
-from wengert.graph.kinds import Column, Role, kind
+from wengert.graph.kinds import Column, Role, kind, kind_from_data
 from wengert.graph.literals import checked_array, checked_name, checked_number
 from wengert.graph.node import Expression
 from wengert.graph.operand import array_kind, as_number, shown

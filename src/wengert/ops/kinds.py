@@ -15,8 +15,7 @@ from typing import Any, cast
 from wengert.arrays import FLOAT64, MASK, Axis, is_integer, shape_of
 from wengert.arrays.abstract import RowCount
 from wengert.errors import ArgumentError, DeviceError, DTypeError, NotDifferentiableError, ShapeError
-from wengert.graph.declared import kind_from_data
-from wengert.graph.kinds import Column, Kind, Role, Shape, kind
+from wengert.graph.kinds import Column, Kind, Role, Shape, kind, kind_from_data
 from wengert.graph.operand import operand, shown
 from wengert.site import user_position
 from wengert_shapes import arrangement, rules

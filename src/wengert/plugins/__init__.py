@@ -12,10 +12,9 @@ from wengert.plugins.adagrad import Adadelta, Adagrad, RMSprop
 from wengert.plugins.adam import Adam, Adamax, AdamW, AMSGrad, NAdam, RAdam
 from wengert.plugins.averages import ExponentialMovingAverage, Lookahead, StochasticWeightAveraging
 from wengert.plugins.clip import ClipByGlobalNorm, ClipByNorm, ClipByValue
-from wengert.plugins.factory import Factory
 from wengert.plugins.finite import FailOnNonFinite
 from wengert.plugins.hyperparameters import Hyperparameters
-from wengert.plugins.inject import inject, provide
+from wengert.plugins.inject import Factory, inject, provide
 from wengert.plugins.layerwise import LAMB, Adafactor, Muon
 from wengert.plugins.logs import Logging
 from wengert.plugins.momentum import Momentum, Nesterov

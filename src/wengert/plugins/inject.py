@@ -1,4 +1,4 @@
-"""`inject()`: members that are filled by their type.
+"""`inject()`: members that are filled by their type; `Factory`: a constructor as a value, with its whole signature.
 
 Knows: the three places where a value may come from: a member of another plugin, the factory of a merged
 part, a provider.
@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import collections.abc
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, get_args, get_origin
 
 from wengert.errors import PluginError
-from wengert.plugins.factory import Factory
 from wengert.plugins.members import Member, Unset, annotated
 from wengert.plugins.parts import merged_part
 
@@ -158,3 +157,33 @@ def _settled(cls: type, member: Member) -> Member:
 
 def _place(function: Callable[[], object]) -> str:
     return f"{function.__module__}.{getattr(function, '__qualname__', repr(function))}"
+
+
+P = ParamSpec("P")
+A_co = TypeVar("A_co", covariant=True)
+
+
+class Factory(Generic[P, A_co]):
+    """Makes instances: `Factory(S).new_instance(...)` has the arguments and the type of `S(...)`.
+
+    >>> Factory(complex).new_instance(1.0, imag=2.0)
+    (1+2j)
+    >>> Factory(complex)
+    Factory(complex)
+    """
+
+    __slots__ = ("make",)
+
+    def __init__(self, make: Callable[P, A_co]) -> None:
+        self.make = make
+
+    def new_instance(self, *args: P.args, **kwargs: P.kwargs) -> A_co:
+        """A new instance."""
+        return self.make(*args, **kwargs)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> A_co:
+        """Call `new_instance`, so that a factory goes where a function is wanted."""
+        return self.make(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"Factory({getattr(self.make, '__qualname__', self.make)})"

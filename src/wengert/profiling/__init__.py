@@ -6,8 +6,7 @@ Refuses to know: how time is taken, summed and shown.
 
 from __future__ import annotations
 
-from wengert.profiling.measuring import Profile, profile
+from wengert.profiling.measuring import Cost, Profile, Row, profile
 from wengert.profiling.programs import ProgramLine, ProgramTimes
-from wengert.profiling.rows import Cost, Row
 
 __all__ = ["Cost", "Profile", "ProgramLine", "ProgramTimes", "Row", "profile"]

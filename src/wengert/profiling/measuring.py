@@ -1,7 +1,9 @@
 """`profile`: a scope in which runs are timed, and its measurements as rows, as a table and as a trace.
 
-Knows: that a profile is a scope of the whole process, restored at its end; the Trace Event Format: complete events
-(`X`), which nest on a thread by their times, and pairs (`b`, `e`) for what may overlap.
+Knows: that what was done on all threads is summed by operation and line, forward, backward and in updates; that a
+weight's update is a step and a change, and that what a commit does besides is a row of its own; that a profile is a
+scope of the whole process, restored at its end; the Trace Event Format: complete events (`X`), which nest on a thread
+by their times, and pairs (`b`, `e`) for what may overlap.
 Refuses to know: how time is taken.
 
 Source: "Trace Event Format", the Chromium project.
@@ -13,19 +15,79 @@ import json
 import os
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from operator import attrgetter
 from os import PathLike
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 from wengert.control import replace_executors
 from wengert.graph.operation import CELL
 from wengert.profiling.programs import ProgramTimes, near, plain
-from wengert.profiling.record import Event, ProfileRecord, Thread
-from wengert.profiling.rows import Column, Row, rows_of
+from wengert.profiling.record import Event, Part, ProfileRecord, Thread
 from wengert.profiling.timed import Replacing
+from wengert.site import position
 
 _OF_BATCHES: Final = "Rows of `Batched` count launches, each of many nodes; a first launch makes its kernels."
 _MOST_EVENTS: Final = 500_000  # the table counts what comes after them, too
+
+Column: TypeAlias = Literal["forward", "backward", "update", "plan"]
+
+_COLUMN_OF: Final[Mapping[Part, Column]] = {
+    "forward": "forward",
+    "bind": "forward",
+    "backward": "backward",
+    "step": "update",
+    "change": "update",
+    "commit": "update",
+    "plan": "plan",
+}
+_seconds = attrgetter("seconds")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Number of times something was done, and the time of its own that it took."""
+
+    calls: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """One operation on one line; `line` is `file:line`, or empty for what nobody wrote."""
+
+    operation: str
+    line: str
+    forward: Cost = Cost()
+    backward: Cost = Cost()
+    update: Cost = Cost()
+    plan: Cost = Cost()
+
+    @property
+    def seconds(self) -> float:
+        """All of it."""
+        return sum(cost.seconds for cost in self.costs.values())
+
+    @property
+    def costs(self) -> dict[Column, Cost]:
+        """By column."""
+        return {"forward": self.forward, "backward": self.backward, "update": self.update, "plan": self.plan}
+
+
+def rows_of(record: ProfileRecord) -> tuple[Row, ...]:
+    """All rows, the one that took longest first."""
+    found: dict[tuple[str, str], dict[Column, Cost]] = {}
+    for thread in tuple(record.threads):
+        for (part, name, _, _), total in tuple(thread.sums.items()):
+            if part not in _COLUMN_OF:
+                continue
+            line = position(*total.origin)
+            costs = found.setdefault((plain(name), line), {})
+            before = costs.get(_COLUMN_OF[part], Cost())
+            calls = 0 if part == "change" else total.calls  # the second half of an update
+            costs[_COLUMN_OF[part]] = Cost(before.calls + calls, before.seconds + total.nanoseconds / 1e9)
+    rows = [Row(name, line, **costs) for (name, line), costs in found.items()]
+    return tuple(sorted(rows, key=_seconds, reverse=True))
 
 
 class Profile:

@@ -32,9 +32,8 @@ from wengert.control import Do, gather
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.answers import Structure
-from wengert.graph.declared import array_from
 from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer
-from wengert.graph.kinds import Column, Kind, Role, kind
+from wengert.graph.kinds import Column, Kind, Role, array_from, kind
 from wengert.graph.node import Expression
 from wengert.graph.operand import describe, external, shown, tape_do
 from wengert.graph.products import fields_of, leaves_of

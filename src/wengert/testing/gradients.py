@@ -1,31 +1,29 @@
 """Check of the derivatives of a function of expressions: its full Jacobian against a numerical one.
 
-Knows: which operands and deltas make a whole Jacobian, and which numerical method a function allows.
-Refuses to know: any formula, and how deltas are got; the other side is made from values alone.
+Knows: which operands and deltas make a whole Jacobian: weights and layers, each element alone and mixtures of all;
+which numerical method a function allows.
+Refuses to know: any formula; the other side is made from values alone.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, cast
 
-from wengert.arrays import FLOAT64, HOST, Value, dtype_of, is_array
+from wengert.arrays import FLOAT64, HOST, Value, dtype_of, is_array, shape_of, zeros_like
+from wengert.control import Do, UnitContinuation
+from wengert.graph.kinds import Role
 from wengert.graph.node import Expression
-from wengert.graph.operand import lift_any
-from wengert.ops import multiply
-from wengert.run import gradients
-from wengert.testing.deltas import (
-    cotangents_of,
-    deltas_at_layers,
-    deltas_at_weights,
-    loss_of,
-    name_of,
-    value_of,
-    weights_of,
-)
+from wengert.graph.operand import external, lift_any, value_kind
+from wengert.lazy import dense
+from wengert.ops import multiply, sum
+from wengert.plugins import SGD
+from wengert.run import gradients, predict
+from wengert.run.tapes import OwnTape
 from wengert.testing.numerical import Replay, check_form, compared, complex_step, differences, error_of
 
 COMPLEX_RTOL: Final = 1e-12
@@ -181,3 +179,77 @@ def _numerical(
         if all(error_of(e, r, r) <= _SAME_FUNCTION for e, r in zip(exact, rough, strict=True)):
             return exact, COMPLEX_RTOL, "complex step"
     return rough, DIFFERENCES_RTOL, "differences"
+
+
+_RANDOM: Final = 2  # mixtures
+
+
+def weights_of(values: Sequence[Value]) -> tuple[Expression, ...]:
+    """Operands as weights."""
+    settings = SGD(learning_rate=0.0)
+    return tuple(
+        settings.double_weight(x) if isinstance(x, float) else settings.array_weight(x) for x in values
+    )
+
+
+def loss_of(result: Any, g: Value) -> Any:  # Any: an expression with data of g's column
+    """A scalar whose backward sends exactly `g` to `result`."""
+    return sum(multiply(result, g)) if is_array(g) else multiply(result, g)
+
+
+def deltas_at_weights(result: Expression, weights: Sequence[Expression], g: Value) -> tuple[Value, ...]:
+    """The deltas at `weights` when `g` arrives at `result`."""
+    return tuple(gradients(loss_of(result, g), list(weights)).run())
+
+
+def deltas_at_layers(function: Callable[..., Any], values: Sequence[Value], g: Value) -> tuple[Value, ...]:
+    """The deltas at layers whose data are exactly `values`, in their own memory layout, when `g` arrives."""
+    arrived: list[list[Value]] = [[] for _ in values]
+
+    def layer(x: Value, into: list[Value]) -> Expression:
+        def backward(delta: Do[Any]) -> UnitContinuation[None]:  # Any: float or array
+            return UnitContinuation.delay(lambda: into.append(dense(delta.run())))
+
+        return external(Do.now(OwnTape(x, backward)), value_kind(x, Role.LAYER))
+
+    result = lift_any(function(*map(layer, values, arrived)))
+    gradients(
+        loss_of(result, g), []
+    ).run()  # no training: weights that the function closes over stay as they are
+    for index, deltas in enumerate(arrived):
+        if len(deltas) > 1:
+            raise AssertionError(f"{name_of(function)}: operand {index} got {len(deltas)} deltas in one run")
+    return tuple(deltas[0] if deltas else zeros_like(x) for x, deltas in zip(values, arrived, strict=True))
+
+
+def value_of(result: Expression) -> Value:
+    """The data of a result; TypeError unless they are float64."""
+    value: Value = predict(cast(Any, result)).run()  # Any: an expression of any column
+    if dtype_of(value) != FLOAT64:
+        raise TypeError(
+            f"check_gradients: the result is {dtype_of(value)}; derivatives are checked in float64 only"
+        )
+    return value
+
+
+def cotangents_of(result: Value, seed: int) -> list[tuple[Value, str]]:
+    """Random deltas for the whole result, and 1 for each of its elements alone."""
+    number = random.Random(seed)
+    shape = shape_of(result)
+    size = HOST.to_host(result).size
+
+    def made(elements: list[float]) -> Value:
+        if not is_array(result):
+            return elements[0]
+        return HOST.reshape(HOST.astype(HOST.to_host(elements), FLOAT64), shape)
+
+    mixtures = [
+        (made([number.uniform(0.5, 2.0) for _ in range(size)]), "a random delta") for _ in range(_RANDOM)
+    ]
+    units = [(made([float(i == k) for i in range(size)]), f"element {k} of the result") for k in range(size)]
+    return mixtures + units
+
+
+def name_of(function: object) -> str:
+    """Name of a function in messages."""
+    return getattr(function, "__name__", None) or repr(function)
