@@ -9,6 +9,7 @@ making one takes time in proportion to the length.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from math import isqrt
 from typing import Any, Final, TypeVar, overload
 
@@ -82,19 +83,7 @@ def scan(cell: Step[State], init: State, xs: Any, /) -> tuple[State, Any]:
 
 def _scanned(cell: Step[Any]) -> Cell[..., tuple[Any, Any]]:
     """All steps of a cell as one."""
-    steps = _Steps(cell)
-    return Cell(steps, called=steps.__name__)
-
-
-class _Steps:
-    """The steps of one cell, as a function that is traced."""
-
-    def __init__(self, cell: Step[Any]) -> None:
-        self.cell = cell
-        self.__name__ = self.__qualname__ = f"scan of {getattr(cell, '__name__', 'a cell')}"
-
-    def __call__(self, init: Any, xs: Any) -> tuple[Any, Any]:  # Any: as in `Step`
-        return _steps(self.cell, init, xs)
+    return Cell(partial(_steps, cell), called=f"scan of {getattr(cell, '__name__', 'a cell')}")
 
 
 def _steps(cell: Step[Any], init: Any, xs: Any) -> tuple[Any, Any]:  # Any: as in `Step`

@@ -59,9 +59,7 @@ _CodeOf: TypeAlias = Callable[[Node], int | None]  # of a node that may be kept;
 _FIRST: Final = -(1 << 62)  # below all serials: literals that stand where other calls have nodes
 _NONE: Final = places([])
 _NOTHING: Final = GroupForm(RowSource.GIVEN, (), (), (), (), ())
-NO_SUBGRAPH: Final = Subgraph(
-    places([]), [], places([]), places([]), [], (), places([])
-)  # of a node that is to have none
+NO_SUBGRAPH: Final = Subgraph(_NONE, [], _NONE, _NONE, [], (), _NONE)  # of a node that is to have none
 
 
 def region_of(roots: Sequence[Node], known: Known | None = None, before: int = 0) -> Region:
@@ -204,8 +202,6 @@ class _Traversal:
     def resolve(self) -> None:
         """Find the signatures of nodes whose kinds were open when they were made."""
         open_ = [(s, info) for s, info in self.infos.items() if s.mode == UNRESOLVED and info.numbers]
-        if not open_:
-            return
         nodes = []
         for _, info in open_:
             width = len(info.rows)

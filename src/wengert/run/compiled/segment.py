@@ -347,7 +347,6 @@ class CellPrograms(Programs):
         super().__init__(program)
         self.template = ref(template)  # not held: with it live the weights that the cell reads
         self._doubt = ""  # the failure of the first call by it
-        self._single, self._results = template.single, len(template.results)
 
     def called(self, arguments: tuple[Value, ...]) -> tuple[Value, ...] | None:
         """Results of a call, and what it leaves for backward; None where the interpreter has to run it."""
@@ -370,24 +369,6 @@ class CellPrograms(Programs):
             self.worked = True
             fails(described("a cell", template.nodes), self._doubt)
 
-    def value(self, outputs: tuple[Value, ...]) -> Value:
-        """The value of a call: that of its result, or a tuple of those of all results."""
-        return outputs[0] if self._single else outputs[: self._results]
-
-    def sent(self, call: CellRun, g: Value) -> list[tuple[int, Value]] | None:
-        """The deltas of operands; None as above."""
-        arrived = g.arrived if isinstance(g, Parts) else {0: g}
-        key = tuple([(i, form_of(delta)) for i, delta in arrived.items()])
-        found = self.back.get(key) or self.case(key, partial(_traced_cell_backward, call.template, arrived))
-        if found is None:
-            return None
-        given = (None, *call.arguments, *call.outputs, *arrived.values())
-        try:
-            deltas = found.program.called(found.reads(given)[2:])
-        except Exception:  # as above
-            return None
-        return [*zip(found.to, deltas, strict=True)]
-
 
 class CellRun(Call):
     """One call by a program."""
@@ -407,7 +388,18 @@ class CellRun(Call):
         self.outputs = outputs
 
     def sent(self, g: Value) -> list[tuple[int, Value]] | None:
-        return self.programs.sent(self, g)
+        programs, arrived = self.programs, g.arrived if isinstance(g, Parts) else {0: g}
+        key = tuple([(i, form_of(delta)) for i, delta in arrived.items()])
+        make = partial(_traced_cell_backward, self.template, arrived)
+        found = programs.back.get(key) or programs.case(key, make)
+        if found is None:
+            return None
+        given = (None, *self.arguments, *self.outputs, *arrived.values())
+        try:
+            deltas = found.program.called(found.reads(given)[2:])
+        except Exception:  # the interpreter meets it once more, and says where
+            return None
+        return [*zip(found.to, deltas, strict=True)]
 
     def opened(self) -> tuple[Template, Values]:
         return self.template, computed_within(self.template, self.arguments)
@@ -458,7 +450,7 @@ class CellLoops(Loops):
         if outputs is None:
             return None
         run = CellRun(template, made, arguments, outputs) if self.goes_back else None
-        return made.value(outputs), run
+        return outputs[0] if template.single else outputs[: len(template.results)], run
 
     def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
         if self.goes_back:
