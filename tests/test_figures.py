@@ -21,7 +21,7 @@ BOUNDS = {
     "twins": 12,  # names of classes that two modules of a package define
     "riddles": 0,  # docstrings that begin with What, Whether, Where, Those, The same
     "rooms": 59,  # modules of `run`, `program` and `symbolic`
-    "hundreds": 229,  # of lines there, each module's last one begun
+    "hundreds": 228,  # of lines there, each module's last one begun
     "sweeps": 7,  # functions there that go through the derivative rules of an operation
 }
 
