@@ -124,11 +124,10 @@ WITHIN: dict[str, Callable[..., object]] = {
 needs_signals = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="this system has no such signal")
 
 
-def at_places(each: int, other: int) -> list[object]:
-    """Kinds, and of how many places one is tried: of SGD's few `each`, of others `other` a day and `each` at night."""
-    others = [kind for kind in KINDS if kind != "SGD"]
-    at_night = [pytest.param(kind, each, marks=pytest.mark.nightly) for kind in others]
-    return [("SGD", each), *((kind, other) for kind in others), *at_night]
+def at_places(of_sgd: int, other: int, at_night: int) -> list[object]:
+    """Kinds, and of how many places one is tried: a day of SGD's and of the others', and of all of them at night."""
+    by_day = [(kind, of_sgd if kind == "SGD" else other) for kind in KINDS]
+    return [*by_day, *(pytest.param(kind, at_night, marks=pytest.mark.nightly) for kind in KINDS)]
 
 
 def committed(kind: str, name: str, bomb: type, every: int) -> None:
@@ -149,7 +148,7 @@ def test_a_commit_is_whole_wherever_a_signal_comes(kind: str, name: str) -> None
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXECUTORS)
-@pytest.mark.parametrize(("kind", "every"), at_places(1, 11))
+@pytest.mark.parametrize(("kind", "every"), at_places(5, 11, 1))
 def test_a_commit_is_whole_whatever_another_thread_throws(kind: str, every: int, name: str) -> None:
     committed(kind, name, by_thread(), every)
 
@@ -158,7 +157,7 @@ def test_a_commit_is_whole_whatever_another_thread_throws(kind: str, every: int,
 @needs_signals
 @pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("name", EXECUTORS)
-@pytest.mark.parametrize(("kind", "every"), at_places(7, 23))
+@pytest.mark.parametrize(("kind", "every"), at_places(11, 23, 7))
 def test_a_run_is_whole_wherever_something_is_thrown(kind: str, every: int, name: str) -> None:
     scene = lambda: Scene(kind, EXECUTORS[name]())  # noqa: E731 # as above
     nothing, everything = attacked(scene, Scene.step, by_signal(), running.answered, every)
