@@ -63,7 +63,8 @@ class BatchRun:
         self._keeps = keeps
         self.tables: list[Any] = [None] * len(self._forms)  # Any: arrays of rows, and lists
         self._kept: list[Any] = [None] * len(self._launches)  # Any: what a launch needs for its backward
-        self._workspaces: dict[tuple[int, BatchedKernel], Workspace] = {}  # by group and kernel
+        # by group and kernel
+        self._rooms: dict[tuple[int, BatchedKernel], tuple[Workspace, list[Value]]] = {}
         self._seconds = [0.0] * len(self._launches)  # of each launch
         self._deltas: list[Any] = []  # Any: as `tables`
         self._reached: set[Place] = set()  # the writes that deltas have come to
@@ -85,8 +86,8 @@ class BatchRun:
 
     def release(self) -> None:
         """Give the workspaces back, in which deltas lie that have been used when the run is over."""
-        while self._workspaces:
-            (_, kernel), workspace = self._workspaces.popitem()
+        while self._rooms:
+            (_, kernel), (workspace, _) = self._rooms.popitem()
             kernel.give_back(workspace)
 
     def value(self, place: Place) -> Value:
@@ -131,28 +132,39 @@ class BatchRun:
         self._seconds[number] = self.bound.source.clock() - begun
 
     def _by_kernel(self, number: int, launch: Launch, binding: Binding, kernel: BatchedKernel) -> None:
-        workspace = self._workspaces.get((launch.group, kernel))
-        if workspace is None:
-            workspace = kernel.workspace(self.bound.rows[launch.group, kernel])
-            self._workspaces[launch.group, kernel] = workspace
-        operands: list[Value] = [None] * len(kernel.shared)
+        workspace, shared = self._rooms.get((launch.group, kernel)) or self._room(launch, binding, kernel)
+        operands, tables, forms = shared.copy(), self.tables, self._forms
         for i, read in zip(binding.form.rows, launch.reads, strict=True):
-            operands[i] = self._read(read)
+            at = read.at
+            if read.one or forms[read.table].loose:
+                operands[i] = self._read(read)
+            else:
+                table = tables[read.table]
+                operands[i] = table[at] if type(at) is slice else taken(table, at)
+        for i, (one, literals) in binding.literals.items():
+            if not one:
+                operands[i] = literals[launch.rows]
+        out = [  # the rows for a result; None where it is the table, or the table is a list
+            None if (of := forms[table]).own or of.loose else self._table(table)[first : first + launch.width]
+            for table, first in launch.writes
+        ]
+        results, kept = kernel.forward(launch.width, operands, out, workspace, self._keeps)
+        for place, buffer, result in zip(launch.writes, out, results, strict=True):
+            if buffer is None:
+                self._write(launch, place, result)
+        if self._keeps:
+            self._kept[number] = kept
+
+    def _room(self, launch: Launch, binding: Binding, kernel: BatchedKernel) -> tuple[Workspace, list[Value]]:
+        """The workspace of a kernel for the launches of one group, and the operands that all of these have."""
+        operands: list[Value] = [None] * len(kernel.shared)
         for i, weight in binding.weights:
             operands[i] = self._values[weight]
         for i, (one, literals) in binding.literals.items():
-            operands[i] = literals if one else literals[launch.rows]
-        forms = [self._forms[table] for table, _ in launch.writes]
-        out = [  # the rows for a result; None where it is the table, or the table is a list
-            None if of.own or of.loose else self._table(table)[first : first + launch.width]
-            for of, (table, first) in zip(forms, launch.writes, strict=True)
-        ]
-        results, kept = kernel.forward(launch.width, operands, out, workspace, self._keeps)
-        for at, buffer, result in zip(launch.writes, out, results, strict=True):
-            if buffer is None:
-                self._write(launch, at, result)
-        if self._keeps:
-            self._kept[number] = kept
+            operands[i] = literals if one else None
+        key = launch.group, kernel
+        found = self._rooms[key] = kernel.workspace(self.bound.rows[key]), operands
+        return found
 
     def _read(self, read: Read) -> Value:
         """Gather an operand of all rows of a launch, or the one row that they share."""
@@ -278,7 +290,7 @@ class BatchRun:
         launch, kernel = self._launches[number], self.bound.kernels[number]
         binding = self.bound.bindings[launch.group]
         source = binding.form.source
-        for at in launch.writes:
+        for at in launch.writes if self._waiting else ():
             late = self._waiting.pop(at, None)
             if late is not None and at in self._reached:
                 add_runs(self._deltas[at[0]], self.bound.schedule.waiting[at][1], late)
@@ -313,9 +325,9 @@ class BatchRun:
     def _products(self) -> Iterator[tuple[Weight, Value]]:
         """Products that lie in workspaces for all launches of a group."""
         for group, kernel in self.bound.rows:
-            workspace = self._workspaces.get((group, kernel))
-            if workspace is None:
+            if (group, kernel) not in self._rooms:
                 continue
+            workspace, _ = self._rooms[group, kernel]
             deltas = workspace.deltas(len(kernel.shared))
             workspace.products.clear()
             for i, weight in self.bound.bindings[group].weights:
@@ -342,18 +354,20 @@ class BatchRun:
 
     def _scatter(self, read: Read, g: Value | None) -> None:
         """Send the deltas of one operand to the rows that it was gathered from."""
-        to, table = read.to, self._deltas[read.table]
-        if g is None or not read.feeds:
+        feeds = read.feeds
+        if g is None or not feeds:
             return
-        of = self._forms[read.table]
-        self._reached.update(read.feeds)
+        self._reached.update(feeds)
+        to, table, of = read.to, self._deltas[read.table], self._forms[read.table]
         for write, at, first in read.waiting:
             self._waiting[write][first : first + len(at)] = taken(g, at)
         if to is None:
             return
         if read.some is not None:
             g = taken(g, read.some)
-        if read.one:
+        if read.first and self._seeded.isdisjoint(feeds):
+            put_rows(table, to, g)
+        elif read.one:
             assert isinstance(to, slice)
             self._add((read.table, to.start), _own(g))
         elif of.loose:
@@ -362,8 +376,6 @@ class BatchRun:
                 self._add((read.table, row), _own(row_of(g, place, of.kind)))
         elif read.runs is not None:
             add_runs(table, read.runs, g)
-        elif read.first and self._seeded.isdisjoint(read.feeds):
-            put_rows(table, to, g)
         else:
             add_rows(table, to, g)
 

@@ -349,10 +349,11 @@ class BatchedKernel:
             for i, dtype in self._numbers:
                 operands[i] = operands[i].astype(dtype, copy=False)
         given = out or (None,) * len(self.forms)
-        results = tuple(
+        made = [
             new_table(sizes_for(shape, rows), dtype, self.device) if x is None else x
             for x, (shape, dtype) in zip(given, self.forms, strict=True)
-        )
+        ]
+        results = (*made,)
         own = workspace is None
         if workspace is None:
             workspace = Workspace(rows, self.device)
@@ -374,7 +375,7 @@ class BatchedKernel:
         With a workspace, the deltas of rows lie in it until the next launch, and products that are deltas of shared
         matrices are left to `Workspace.deltas`.
         """
-        pattern = tuple(x is not None for x in deltas)
+        pattern = (*[x is not None for x in deltas],)
         kernel = self._backward.get(pattern)
         if kernel is None:
             kernel = self._backward[pattern] = BackwardKernel(self, self._lowered.backward(pattern))

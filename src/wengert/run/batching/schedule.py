@@ -412,7 +412,7 @@ def _plan_scatters(
     elements = looked[inside[gathers.of[looked]]]  # of gathers that repeat rows
     found = _plan_waiting(gathers, reads, elements, firsts) if len(again) >= _SEVERAL else {}
     for gather in newest:
-        reads[gather].first = gather not in again
+        reads[gather].first = apart[gather] and gather not in again
     for gather in again:
         read = reads[gather]
         if read.to is None:
