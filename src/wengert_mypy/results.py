@@ -186,7 +186,7 @@ PARTS: Final[Mapping[str, Callable[[Call], list[Shape]]]] = {
     "wengert.ops.factorization.eigh": _eigh,
     "wengert.ops.factorization.qr": _qr,
     "wengert.ops.factorization.svd": _svd,
-    "wengert.ops.repetition.meshgrid": _meshgrid,
+    "wengert.ops.manipulation.meshgrid": _meshgrid,
 }
 
 

@@ -120,8 +120,8 @@ def _functions() -> Iterator[Site]:
     yield Site("ops.indexing", "take", sized.takes())
     yield Site("ops.indexing", "take_along_axis", sized.along())
     yield Site("ops.comparison", "where", sized.choices())
-    yield Site("ops.selection", "argmax", sized.places())
-    yield Site("ops.selection", "top_k", sized.chosen())
+    yield Site("ops.sorting", "argmax", sized.places())
+    yield Site("ops.sorting", "top_k", sized.chosen())
     yield Site("ops.buffers", "with_update", sized.updates())
     yield Site("run.scan", "scan", sized.scans())
     for name, rows, unknown in (

@@ -16,16 +16,22 @@ if TYPE_CHECKING:
     from wengert.ops.arithmetic import (
         abs,
         add,
+        ceil,
         clip,
         copysign,
         divide,
+        floor,
+        floor_divide,
         logaddexp,
         maximum,
         minimum,
         multiply,
         negative,
         pow,
+        remainder,
+        round,
         subtract,
+        trunc,
     )
     from wengert.ops.classification import (
         cross_entropy,
@@ -35,9 +41,14 @@ if TYPE_CHECKING:
         softmax_cross_entropy,
     )
     from wengert.ops.comparison import (
+        all,
+        any,
         equal,
         greater,
         greater_equal,
+        isfinite,
+        isinf,
+        isnan,
         less,
         less_equal,
         logical_and,
@@ -45,11 +56,19 @@ if TYPE_CHECKING:
         logical_or,
         logical_xor,
         not_equal,
+        signbit,
         where,
     )
     from wengert.ops.contraction import einsum, tensordot
     from wengert.ops.conversion import astype, to_device
-    from wengert.ops.convolution import conv2d
+    from wengert.ops.convolution import (
+        conv1d,
+        conv2d,
+        conv3d,
+        conv_transpose1d,
+        conv_transpose2d,
+        conv_transpose3d,
+    )
     from wengert.ops.creation import (
         arange,
         eye,
@@ -101,24 +120,27 @@ if TYPE_CHECKING:
         triplet_margin_loss,
     )
     from wengert.ops.manipulation import (
+        broadcast_arrays,
         broadcast_to,
         expand_dims,
+        flip,
         matrix_transpose,
+        meshgrid,
         moveaxis,
         permute_dims,
+        repeat,
         reshape,
+        roll,
         squeeze,
+        tile,
     )
     from wengert.ops.moments import std, var
     from wengert.ops.noise import dropout
     from wengert.ops.norms import vecdot
     from wengert.ops.padding import pad
     from wengert.ops.pooling import avg_pool2d, max_pool2d
-    from wengert.ops.predicates import all, any, isfinite, isinf, isnan, signbit
-    from wengert.ops.rearrangement import flip, roll
     from wengert.ops.rectification import celu, elu, hardswish, leaky_relu, prelu, selu
     from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
-    from wengert.ops.repetition import broadcast_arrays, meshgrid, repeat, tile
     from wengert.ops.resampling import (
         adaptive_avg_pool2d,
         adaptive_max_pool2d,
@@ -128,7 +150,6 @@ if TYPE_CHECKING:
         pixel_shuffle,
         pixel_unshuffle,
     )
-    from wengert.ops.rounding import ceil, floor, floor_divide, remainder, round, trunc
     from wengert.ops.segments import (
         index_add,
         scatter_add,
@@ -138,9 +159,17 @@ if TYPE_CHECKING:
         segment_softmax,
         sparse_matmul,
     )
-    from wengert.ops.selection import argmax, top_k
-    from wengert.ops.sorting import argmin, argsort, count_nonzero, nonzero, one_hot, searchsorted, sort
-    from wengert.ops.spatial import conv1d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d
+    from wengert.ops.sorting import (
+        argmax,
+        argmin,
+        argsort,
+        count_nonzero,
+        nonzero,
+        one_hot,
+        searchsorted,
+        sort,
+        top_k,
+    )
     from wengert.ops.trigonometry import acos, acosh, asin, asinh, atan, atan2, atanh, cosh, hypot, sinh, tan
 
 __all__ = [
@@ -333,17 +362,20 @@ _ROOMS: Final = Rooms(
     {
         "activation": "erf gelu glu log_sigmoid mish silu softplus softsign",
         "alignment": "ctc_loss",
-        "arithmetic": "abs add clip copysign divide logaddexp maximum minimum multiply negative pow subtract",
+        "arithmetic": (
+            "abs add ceil clip copysign divide floor floor_divide logaddexp maximum minimum multiply "
+            "negative pow remainder round subtract trunc"
+        ),
         "backward": "",
         "buffers": "",
         "classification": "cross_entropy log_softmax nll_loss softmax softmax_cross_entropy",
         "comparison": (
-            "equal greater greater_equal less less_equal logical_and logical_not logical_or logical_xor "
-            "not_equal where"
+            "all any equal greater greater_equal isfinite isinf isnan less less_equal logical_and "
+            "logical_not logical_or logical_xor not_equal signbit where"
         ),
         "contraction": "einsum tensordot",
         "conversion": "astype to_device",
-        "convolution": "conv2d",
+        "convolution": "conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
         "creation": "arange eye full full_like linspace ones ones_like zeros zeros_like",
         "cumulative": "cumulative_prod cumulative_sum diff",
         "diagonals": "diagonal trace tril triu",
@@ -361,29 +393,26 @@ _ROOMS: Final = Rooms(
             "cosine_similarity hinge_embedding_loss hinge_loss huber_loss kl_div l1_loss mse_loss "
             "smooth_l1_loss triplet_margin_loss"
         ),
-        "manipulation": "broadcast_to expand_dims matrix_transpose moveaxis permute_dims reshape squeeze",
+        "manipulation": (
+            "broadcast_arrays broadcast_to expand_dims flip matrix_transpose meshgrid moveaxis "
+            "permute_dims repeat reshape roll squeeze tile"
+        ),
         "moments": "std var",
         "noise": "dropout",
         "norms": "vecdot",
         "padding": "pad",
         "pooling": "avg_pool2d max_pool2d",
-        "predicates": "all any isfinite isinf isnan signbit",
-        "rearrangement": "flip roll",
         "rectification": "celu elu hardswish leaky_relu prelu selu",
         "reduction": "logsumexp max mean min prod sum",
-        "repetition": "broadcast_arrays meshgrid repeat tile",
         "resampling": (
             "adaptive_avg_pool2d adaptive_max_pool2d avg_pool1d interpolate max_pool1d pixel_shuffle "
             "pixel_unshuffle"
         ),
-        "rounding": "ceil floor floor_divide remainder round trunc",
         "segments": (
             "index_add scatter_add segment_max segment_mean segment_min segment_softmax sparse_matmul"
         ),
-        "selection": "argmax top_k",
         "solving": "",
-        "sorting": "argmin argsort count_nonzero nonzero one_hot searchsorted sort",
-        "spatial": "conv1d conv3d conv_transpose1d conv_transpose2d conv_transpose3d",
+        "sorting": "argmax argmin argsort count_nonzero nonzero one_hot searchsorted sort top_k",
         "trigonometry": "acos acosh asin asinh atan atan2 atanh cosh hypot sinh tan",
     },
 )

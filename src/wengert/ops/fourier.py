@@ -25,9 +25,8 @@ from wengert.ops.families import composed
 from wengert.ops.indexing import getitem
 from wengert.ops.joining import concat, stack
 from wengert.ops.kinds import array_of, axes_in, axis_in, shape_of_operand
-from wengert.ops.manipulation import moveaxis
+from wengert.ops.manipulation import flip, moveaxis, roll
 from wengert.ops.padding import pad
-from wengert.ops.rearrangement import flip, roll
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 Norm = Literal["backward", "ortho", "forward"]

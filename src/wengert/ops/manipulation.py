@@ -1,26 +1,30 @@
-"""Operations that give an array another shape: reshape, permute, add or remove axes, stretch.
+"""Operations that give an array another shape or order: reshape, permute, stretch, flip, roll, repeat, tile, grids.
 
-Knows: each one's inverse, which is its derivative.
+Knows: each one's inverse, which is its derivative; that what repeats elements is a choice of them, a reshape or a
+broadcast.
 Refuses to know: whether a view or a copy is made.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import Any, Final, Never
+from typing import Any, Final, Literal, Never
 
-from wengert.arrays import Dv, T
+from wengert.arrays import Dv, S, T, is_integer
 from wengert.elsewhere import one_by_one
-from wengert.errors import ShapeError
+from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, Shape, kind
+from wengert.graph.operand import shown
 from wengert.graph.operation import Operation, Rules
-from wengert.ops.batching import deepened, reshaped
+from wengert.ops.batching import behind, deepened, reshaped, shaped
 from wengert.ops.families import composed
-from wengert.ops.kinds import array_of, integers, ruled, shape_of_operand
+from wengert.ops.kinds import array_of, axes_in, axis_in, broadcast_batch, integers, ruled, shape_of_operand
 from wengert_shapes import arrangement, rules
+from wengert_shapes.algebra import number
 
 Value = Any  # arrays, or expressions: a rule is written once for both
 
@@ -251,3 +255,210 @@ def broadcast_to(
         raise one_by_one("broadcast_to", "shape", (shape, *more))
     layer: ArrayLayer[Any, T, Dv] = apply(BROADCAST_TO, (x,), (("shape", integers(shape, "broadcast_to")),))
     return layer
+
+
+Axes = tuple[int, ...] | None
+
+
+def _infer_flip(kinds: Sequence[Kind], *, axis: Axes) -> Kind:
+    shape, dtype, device = array_of(kinds)
+    if shape is not None:
+        axes_in(axis, shape)
+    return kind(Column.ARRAY, shape, dtype, device)
+
+
+FLIP: Final = Operation(
+    "flip",
+    Rules(
+        _infer_flip,
+        lambda c, x, *, axis: c.xp.flip(x, axis=axis),
+        (lambda c, g, y, x, *, axis: c.xp.flip(g, axis=axis),),
+        batch=lambda b, x, *, axis: b.again(x, axis=behind(axis, b.shape(0))),
+        pure=True,
+    ),
+)
+
+
+def flip(
+    x: ArrayExpression[S, T, Dv], /, *, axis: int | tuple[int, ...] | None = None
+) -> ArrayLayer[S, T, Dv]:
+    """The elements in reverse order along some axes, all of them if None.
+
+    Derivative: g, flipped back.
+    Shapes: that of x. Raises ShapeError for an axis out of range.
+    >>> import numpy as np
+    >>> flip(np.array([1.0, 2.0, 3.0])).predict().run().tolist()
+    [3.0, 2.0, 1.0]
+
+    Source: Python array API standard, `flip`.
+    """
+    axes = None if axis is None else integers(axis, "flip")
+    layer: ArrayLayer[S, T, Dv] = apply(FLIP, (x,), (("axis", axes),))
+    return layer
+
+
+def _infer_roll(kinds: Sequence[Kind], *, axis: Axes, shift: tuple[int, ...]) -> Kind:
+    shape, dtype, device = array_of(kinds)
+    if shape is not None:
+        shape = ruled(arrangement.rolled, [shape], shift, axis)
+    return kind(Column.ARRAY, shape, dtype, device)
+
+
+def _rolled(xp: Value, x: Value, shift: tuple[int, ...], axis: Axes) -> Value:
+    if not shift:  # numpy 2.4 fails on no axes of shape ()
+        return x
+    return xp.roll(x, shift if axis is not None else shift[0], axis=axis)
+
+
+def _batched_roll(b: Batch, x: Value, *, axis: Axes, shift: tuple[int, ...]) -> Value:
+    shape = b.shape(0)
+    if axis is not None:
+        return b.again(x, axis=behind(axis, shape), shift=shift)
+    lines = b.again(shaped(x, (b.rows, math.prod(shape))), axis=(1,), shift=shift)
+    return shaped(lines, (b.rows, *shape))
+
+
+ROLL: Final = Operation(
+    "roll",
+    Rules(
+        _infer_roll,
+        lambda c, x, *, axis, shift: _rolled(c.xp, x, shift, axis),
+        (lambda c, g, y, x, *, axis, shift: _rolled(c.xp, g, tuple(-n for n in shift), axis),),
+        batch=_batched_roll,
+        pure=True,
+    ),
+)
+
+
+def roll(
+    x: ArrayExpression[S, T, Dv],
+    /,
+    shift: int | tuple[int, ...],
+    *,
+    axis: int | tuple[int, ...] | None = None,
+) -> ArrayLayer[S, T, Dv]:
+    """The elements moved forward along some axes; what leaves at the end comes in at the beginning.
+
+    Without an axis the elements move row by row. One shift serves several axes; else there is one for each.
+    Derivative: g, rolled back.
+    Shapes: that of x. Raises ShapeError for an axis out of range and for shifts that are not one for each axis.
+    >>> import numpy as np
+    >>> roll(np.array([1.0, 2.0, 3.0]), 1).predict().run().tolist()
+    [3.0, 1.0, 2.0]
+
+    Source: Python array API standard, `roll`.
+    """
+    axes = None if axis is None else integers(axis, "roll")
+    shifts = integers(shift, "roll")
+    if axes is not None and not isinstance(shift, tuple):
+        shifts *= len(axes)
+    layer: ArrayLayer[S, T, Dv] = apply(ROLL, (x,), (("axis", axes), ("shift", shifts)))
+    return layer
+
+
+@composed
+def repeat(
+    x: ArrayExpression[Any, T, Dv], repeats: int, /, *, axis: int | None = None
+) -> ArrayLayer[Any, T, Dv]:
+    """Each slice along an axis `repeats` times in a row; without an axis each element of the flattened array.
+
+    Derivative: the sum of g over the copies.
+    Shapes: the size of the axis is multiplied. Raises ShapeError for an axis out of range, ArgumentError for what is
+    no number of copies; counts that differ from slice to slice are the indices of `take`.
+    >>> import numpy as np
+    >>> repeat(np.array([1.0, 2.0]), 2).predict().run().tolist()
+    [1.0, 1.0, 2.0, 2.0]
+
+    Source: Python array API standard, `repeat`.
+    """
+    if not is_integer(repeats) or int(repeats) < 0:
+        raise ArgumentError(
+            f"repeats is a number of copies, 0 or more; got {shown(repeats)}; for counts that differ write "
+            f"take(x, numpy.repeat(numpy.arange(n), counts), axis=axis)"
+        )
+    count, shape = int(repeats), shape_of_operand(x)
+    made = ruled(arrangement.repeated, [shape], number(count), axis)
+    if axis is None:
+        x, shape, axis = reshape(x, (-1,)), (math.prod(shape),), 0
+    at = axis_in(axis, len(shape), shape)
+    apart: Any = expand_dims(x, at + 1)  # Any: as x
+    wide: Any = broadcast_to(apart, (*shape[: at + 1], count, *shape[at + 1 :]))
+    return reshape(wide, made)
+
+
+@composed
+def tile(x: ArrayExpression[Any, T, Dv], repetitions: int | tuple[int, ...], /) -> ArrayLayer[Any, T, Dv]:
+    """The array as a whole, repeated along each axis; fewer numbers than axes are for the last ones.
+
+    Derivative: the sum of g over the copies.
+    Shapes: each size is multiplied; there are as many axes as numbers at least. Raises ArgumentError for a negative
+    number.
+    >>> import numpy as np
+    >>> tile(np.array([1.0, 2.0]), 2).predict().run().tolist()
+    [1.0, 2.0, 1.0, 2.0]
+
+    Source: Python array API standard, `tile`.
+    """
+    counts, shape = integers(repetitions, "tile"), shape_of_operand(x)
+    if any(n < 0 for n in counts):
+        raise ArgumentError(f"repetitions are 0 or more; got {counts}")
+    made = ruled(arrangement.tiled, [shape], tuple(map(number, counts)))
+    rank = len(made)
+    sizes: Shape = (1,) * (rank - len(shape)) + shape
+    times = (1,) * (rank - len(counts)) + counts
+    apart: Any = reshape(x, tuple(n for size in sizes for n in (1, size)))
+    wide: Any = broadcast_to(apart, tuple(n for pair in zip(times, sizes, strict=True) for n in pair))
+    return reshape(wide, made)
+
+
+@composed
+def broadcast_arrays(*arrays: ArrayExpression[Any, T, Dv]) -> tuple[ArrayLayer[Any, T, Dv], ...]:
+    """Arrays of one shape, that to which all of them broadcast.
+
+    Derivative: g summed over each stretched axis.
+    Shapes: the broadcast shape. Raises ShapeError where there is none.
+    >>> import numpy as np
+    >>> [x.shape for x in broadcast_arrays(np.ones((2, 1)), np.ones((1, 3)))]
+    [(2, 3), (2, 3)]
+
+    Source: Python array API standard, `broadcast_arrays`.
+    """
+    shapes = [shape_of_operand(x) for x in arrays]
+    joint = broadcast_batch(*shapes)
+    return tuple(broadcast_to(x, joint) for x in arrays)
+
+
+@composed
+def meshgrid(
+    *arrays: ArrayExpression[Any, T, Dv], indexing: Literal["xy", "ij"] = "xy"
+) -> tuple[ArrayLayer[Any, T, Dv], ...]:
+    """The coordinates of a grid: one array for each vector, which varies along an axis of its own.
+
+    Derivative: g summed over the other axes.
+    Shapes: the lengths of the vectors, the first two exchanged with "xy". Raises ShapeError for what is no vector,
+    ArgumentError for another indexing.
+    >>> import numpy as np
+    >>> [x.shape for x in meshgrid(np.ones(2), np.ones(3))]
+    [(3, 2), (3, 2)]
+
+    Source: Python array API standard, `meshgrid`.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ArgumentError(f'indexing is "xy" or "ij"; got {indexing!r:.60}')
+    places = list(range(len(arrays)))
+    if indexing == "xy" and len(arrays) > 1:
+        places[:2] = 1, 0
+    lengths = [_length(x) for x in arrays]
+    sizes = [0] * len(arrays)
+    for place, n in zip(places, lengths, strict=True):
+        sizes[place] = n
+    lines = [
+        reshape(x, tuple(n if i == place else 1 for i in range(len(arrays))))
+        for x, place, n in zip(arrays, places, lengths, strict=True)
+    ]
+    return tuple(broadcast_to(x, tuple(sizes)) for x in lines)
+
+
+def _length(x: object) -> int:
+    (n,) = ruled(arrangement.vector, [shape_of_operand(x)])
+    return n

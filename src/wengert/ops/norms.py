@@ -27,8 +27,7 @@ from wengert.ops.creation import ones_like
 from wengert.ops.factorization import svdvals
 from wengert.ops.families import composed, reduced_by, spread
 from wengert.ops.kinds import axis_in, ruled, shape_of_operand
-from wengert.ops.manipulation import expand_dims, reshape
-from wengert.ops.rearrangement import roll
+from wengert.ops.manipulation import expand_dims, reshape, roll
 from wengert.ops.reduction import max, min, sum
 from wengert.ops.sorting import count_nonzero
 from wengert_shapes import arrangement
