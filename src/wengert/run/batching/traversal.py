@@ -13,6 +13,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache, partial
+from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -55,7 +57,9 @@ from wengert.run.batching.region import (
 _APART: Final = 1 << 40  # numbers from here on stand for the last nodes of subgraphs
 _SLACK: Final = 1000  # nodes that subgraphs may have in common besides
 _FEWEST: Final = 3  # nodes of a subgraph: fewer make no chain, and cost less than joining arrays
+_Given: TypeAlias = list[tuple[Any, ...]]  # Any: operands, as in `Node`
 _CodeOf: TypeAlias = Callable[[Node], int | None]  # of a node that may be kept; None: look below it
+Roles: TypeAlias = tuple[int, ...]  # of operands
 _FIRST: Final = -(1 << 62)  # below all serials: literals that stand where other calls have nodes
 _NONE: Final = places([])
 _NOTHING: Final = GroupForm(RowSource.GIVEN, (), (), (), (), ())
@@ -87,7 +91,7 @@ class _Info:
     part: int  # which result of a cell it is; -1 for none
     cell: bool  # whether its results are columns
     numbers: list[int]  # of its nodes
-    operands: list[tuple[Any, ...]] = field(default_factory=list)  # Any: of these, as in `Node`
+    operands: _Given = field(default_factory=list)  # of these
     refs: list[int] = field(default_factory=list)  # codes of their operands, node by node
 
     def sort(self, serials: Sequence[int]) -> None:
@@ -252,33 +256,27 @@ class _Traversal:
 
     def parts(self, signature: Signature, info: _Info) -> Iterator[Group]:
         """The nodes of one signature, apart by the weights that they are given."""
-        form, operands = info.form, info.operands
+        operands = info.operands
         numbers = places(info.numbers)
         refs = places(info.refs).reshape(len(numbers), -1)
-        columns = [[*map(id, map(itemgetter(i), operands))] for i in form.weights]
+        columns = [[*map(id, map(itemgetter(i), operands))] for i in info.form.weights]
         if all(len({*column}) == 1 for column in columns):
-            yield self._part(signature, form, numbers, refs, operands)
+            yield self._part(signature, numbers, refs, operands)
             return
         apart: dict[object, list[int]] = {}
         for at, name in enumerate(zip(*columns, strict=True)):
             apart.setdefault(name, []).append(at)
         for several in apart.values():
             these = places(several)
-            yield self._part(signature, form, numbers[these], refs[these], [operands[at] for at in several])
+            yield self._part(signature, numbers[these], refs[these], [operands[at] for at in several])
 
-    def _part(
-        self,
-        signature: Signature,
-        form: GroupForm,
-        numbers: Places,
-        refs: Places,
-        operands: Sequence[tuple[Any, ...]],  # Any: as in `Node`
-    ) -> Group:
+    def _part(self, signature: Signature, numbers: Places, refs: Places, operands: _Given) -> Group:
+        form, first = form_of(signature), self.nodes[numbers.item(0)]
         weights = tuple([operands[0][i] for i in form.weights])
         literals = tuple([Literals([given[i] for given in operands]) for i in form.literals])
-        first = self.nodes[numbers[0]]
-        at = first.code, first.offset
-        return Group(form, signature, weights, numbers, refs, _NONE, [], [literals], at)
+        return Group(
+            form, signature, weights, numbers, refs, _NONE, [], [literals], (first.code, first.offset)
+        )
 
 
 # -- subgraphs of nodes that are kept ---------------------------------------------------------------
@@ -345,8 +343,7 @@ def _subgraph_of(owner: Node) -> Subgraph:
     ]
     arrays = [x for part in parts for x in (ranks[part.members], _recoded(part.refs, ranks).reshape(-1))]
     packed, sizes = concatenate(arrays), places([len(x) for x in arrays])
-    elsewhere = places([])
-    parts = [replace(part, members=elsewhere, refs=elsewhere) for part in parts]
+    parts = [replace(part, members=_NONE, refs=_NONE) for part in parts]
     leads = packed[cumulated(sizes)[:-1:2]]
     return Subgraph(serials[order], parts, packed, sizes, given, tuple([part.name for part in parts]), leads)
 
@@ -369,11 +366,13 @@ class _Groups:
         order = sorted(range(len(used)), key=lambda at: int(used[at].serials[-1]))
         self.subgraphs = [used[at] for at in order]
         self.serials = [places(met.serials), *[subgraph.serials for subgraph in self.subgraphs]]
-        ends = cumulated(places([len(serials) for serials in self.serials]))[1:]
-        self.next = int(ends[-1])
-        self.firsts: list[int] = ends[:-1].tolist()  # what the numbers of each subgraph count from
-        self.lasts = flags(len(order), 0)  # numbers of the last nodes of subgraphs, as these were met
-        self.lasts[order] = ends[1:] - 1
+        *self.firsts, self.next = accumulate(
+            map(len, self.serials)
+        )  # what each subgraph's numbers count from
+        self.lasts = _NONE  # numbers of the last nodes of subgraphs, as these were met
+        if used:
+            self.lasts = flags(len(order), 0)
+            self.lasts[order] = places([*self.firsts[1:], self.next]) - 1
         self.families: dict[tuple[Name, ...], list[int]] = {}  # subgraphs that have the same names
         for at, subgraph in enumerate(self.subgraphs):
             self.families.setdefault(subgraph.names, []).append(at)
@@ -456,22 +455,16 @@ class _Groups:
             alike.setdefault((signature.operation, signature.kind), []).append(signature)
         families: dict[object, list[Signature]] = {}
         for signature in [s for several in alike.values() if len(several) > 1 for s in several]:
-            families.setdefault(_family(signature), []).append(signature)
+            families.setdefault(_family(signature)[0], []).append(signature)
         found: dict[Signature, Signature] = {}
         for family in families.values():
-            for signature in family:
-                wider = [x for x in family if x is not signature and self._covers(x, signature)]
+            for signature in family if len(family) > 1 else ():
+                roles, all_literal = _family(signature)[1], cache(partial(self._all_literal, signature))
+                others = [(x, _differing(_family(x)[1], roles)) for x in family if x is not signature]
+                wider = [x for x, at in others if at is not None and all(map(all_literal, at))]
                 if wider:
                     found[signature] = max(wider, key=_rank)
         return found
-
-    def _covers(self, wide: Signature, narrow: Signature) -> bool:
-        """True if each operand has the same role in both, or is a literal in the narrow one only."""
-        nodes = (Role.CONSTANT, Role.LAYER)
-        return all(
-            a.role is b.role or (a.role in nodes and a.role > b.role and self._all_literal(narrow, i))
-            for i, (a, b) in enumerate(zip(wide.kinds, narrow.kinds, strict=True))
-        )
 
     def _all_literal(self, signature: Signature, index: int) -> bool:
         """True if all nodes of a signature have literals at an operand."""
@@ -519,15 +512,23 @@ class _Groups:
         return places(codes)
 
 
-def _family(signature: Signature) -> object:
-    """Everything in which signatures have to be equal, found once."""
+def _family(signature: Signature) -> tuple[object, Roles]:
+    """Everything in which signatures have to be equal, and the roles of operands, found once."""
     try:
-        return signature.alike
+        found: tuple[object, Roles] = signature.alike
     except AttributeError:
         captured = tuple(map(id, signature.template.captured)) if isinstance(signature, CellSignature) else ()
         own = (signature.operation, exactly(signature.attributes), signature.kind, captured)
-        signature.alike = (*own, *map(_data, signature.kinds))
-        return signature.alike
+        roles = tuple([int(k.role) for k in signature.kinds])
+        found = signature.alike = (*own, *map(_data, signature.kinds)), roles
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _differing(wide: Roles, narrow: Roles) -> Sequence[int] | None:
+    """The operands with which the wide one can stand for the narrow one if they are literals there; None: never."""
+    found = [i for i, (a, b) in enumerate(zip(wide, narrow, strict=True)) if a != b]
+    return found if all(narrow[i] < wide[i] <= Role.LAYER for i in found) else None
 
 
 def _data(of: Kind) -> object:
@@ -536,9 +537,9 @@ def _data(of: Kind) -> object:
     return with_role(of, Role.CONSTANT)
 
 
-def _rank(signature: Signature) -> tuple[int, tuple[Role, ...]]:
+def _rank(signature: Signature) -> tuple[int, Roles]:
     """The number of operands that may be nodes; of equals, an order that does not depend on which was met first."""
-    roles = tuple(k.role for k in signature.kinds)
+    roles = _family(signature)[1]
     return sum(roles), roles
 
 
@@ -588,11 +589,11 @@ def _group_of(several: Sequence[tuple[Signature, GroupForm, list[Group]]], ranks
 
 
 def _group(signature: Signature, form: GroupForm, parts: Sequence[Group], ranks: Places) -> Group:
-    members = ranks[concatenate([part.members for part in parts])]
-    refs = _recoded(joined_rows([part.refs for part in parts]), ranks)
-    if ascending(members):
-        order = span(0, len(members))
-    else:
+    several = len(parts) > 1
+    members = ranks[concatenate([part.members for part in parts]) if several else parts[0].members]
+    refs = _recoded(joined_rows([part.refs for part in parts]) if several else parts[0].refs, ranks)
+    order = span(0, len(members))
+    if not ascending(members):
         order = argsort(members)
         members, refs = members[order], taken(refs, order)
     literals = [each for part in parts for each in part.literals]
