@@ -13,7 +13,7 @@ from mypy.nodes import ARG_STAR, Expression, ListExpr, StarExpr, TupleExpr
 from mypy.types import TupleType, Type, TypeVarType, get_proper_type
 
 from wengert_mypy.calls import Call
-from wengert_mypy.dimensions import Unknown, integer, is_number, shape_of
+from wengert_mypy.dimensions import Unknown, integer, is_number, shape_or_none
 from wengert_shapes.rules import Shape
 
 Integers: TypeAlias = Sequence[int | None]  # None: one that the program does not state
@@ -23,14 +23,7 @@ def operands(call: Call, of: int) -> list[Shape | None]:
     """The shapes of all operands of a starred parameter, None where one is unknown."""
     if ARG_STAR in call.ctx.arg_kinds[of]:
         raise Unknown
-    return [_shape_or_none(t) for t in call.ctx.arg_types[of]]
-
-
-def _shape_or_none(t: Type) -> Shape | None:
-    try:
-        return shape_of(t)
-    except Unknown:
-        return None
+    return [shape_or_none(t) for t in call.ctx.arg_types[of]]
 
 
 def several(call: Call, of: int | str) -> Integers | None:

@@ -33,6 +33,7 @@ from wengert_mypy.dimensions import (
     rank_of_array,
     shape_in,
     shape_of,
+    shape_or_none,
     shape_variable,
 )
 from wengert_mypy.names import INDICES, NUMPY_SCALAR
@@ -190,14 +191,14 @@ class Call:
         known = None if t is None else get_proper_type(t)
         written = self.expression(of)
         if isinstance(known, TupleType):
-            return [_shape_or_none(item) for item in known.items], True
+            return [shape_or_none(item) for item in known.items], True
         if not isinstance(written, ListExpr | TupleExpr):
             return _elements(self.ctx.api, written)
         shapes: list[Shape | None] = []
         listed = True
         for x in written.items:
             of_star = _elements(self.ctx.api, x.expr) if isinstance(x, StarExpr) else None
-            shapes += [_shape_or_none(self.ctx.api.get_expression_type(x))] if of_star is None else of_star[0]
+            shapes += [shape_or_none(self.ctx.api.get_expression_type(x))] if of_star is None else of_star[0]
             listed = listed and (of_star is None or of_star[1])
         return shapes, listed
 
@@ -236,22 +237,15 @@ def _written(api: CheckerPluginInterface, x: Expression) -> Shape | None:
     return None if any(isinstance(n, StarExpr) for n in sizes) else tuple(dim_at(api, n) for n in sizes)
 
 
-def _shape_or_none(t: Type) -> Shape | None:
-    try:
-        return shape_of(t)
-    except Unknown:
-        return None
-
-
 def _elements(api: CheckerPluginInterface, x: Expression) -> tuple[list[Shape | None], bool]:
     """As `Call.sequence`, of a list or tuple that has a name."""
     # on its own, because as an argument it is a list of all that the operation takes
     known = get_proper_type(api.get_expression_type(x))
     if isinstance(known, TupleType):
-        return [_shape_or_none(item) for item in known.items], True
+        return [shape_or_none(item) for item in known.items], True
     if not isinstance(known, Instance) or len(known.args) != 1:
         return [None], False
-    return [_shape_or_none(known.args[0])], False
+    return [shape_or_none(known.args[0])], False
 
 
 def _shapeless(t: Type) -> bool:
@@ -328,7 +322,7 @@ def gathered(api: CheckerPluginInterface, x: Expression) -> Gather:
     if is_number(t) or (isinstance(proper, Instance) and proper.type.has_base(NUMPY_SCALAR)):
         return Gather(())
     if isinstance(proper, Instance) and proper.type.has_base(INDICES):
-        return Gather(_shape_or_none(proper))
+        return Gather(shape_or_none(proper))
     return Gather(rank_of_array(t))
 
 

@@ -122,6 +122,14 @@ def shape_of(t: Type) -> Shape:
     return rank
 
 
+def shape_or_none(t: Type) -> Shape | None:
+    """The shape of an operand of this type; None where it is not known."""
+    try:
+        return shape_of(t)
+    except Unknown:
+        return None
+
+
 def shape_variable(t: Type) -> TypeVarType | None:
     """The type variable that stands for the whole shape of an operand."""
     t = get_proper_type(t)

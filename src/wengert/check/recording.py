@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import CodeType, FrameType, ModuleType
 from typing import Any, Final, TypeAlias
 
-from wengert.check.stated import Function, functions_of, misfits, shape_in
+from wengert.check.stated import Function, functions_of, misfits
 from wengert.control.do import Question
 from wengert.errors import (
     DeviceError,
@@ -180,7 +180,7 @@ class _Watch:
         self, function: Function, frame: FrameType, given: Mapping[str, object], place: Place
     ) -> None:
         for name, x in given.items():
-            shape = shape_in(x) if isinstance(x, Expression) else None
+            shape = x.kind.shape if isinstance(x, Expression) else None
             if shape is not None:
                 self._recording.shapes.setdefault((frame.f_code, name), set()).add(shape)
         for _, text in misfits(function, given, self._sizes):

@@ -22,10 +22,11 @@ from typing import (
     get_type_hints,
 )
 
-from wengert.arrays import ARRAY_CLASS, shape_of
+from wengert.arrays import ARRAY_CLASS
 from wengert.dims import Add, FloorDiv, Mul
 from wengert.graph.kinds import Shape
 from wengert.graph.node import Expression
+from wengert.symbolic import known_shape
 
 Dims: TypeAlias = tuple[object, ...]
 Function: TypeAlias = Callable[..., object]
@@ -77,18 +78,13 @@ def _dims(hint: object) -> Dims | None:
     return get_args(shape) if get_origin(shape) is tuple and ... not in get_args(shape) else None
 
 
-def shape_in(x: Any) -> Shape | None:  # Any: whatever a function is given
-    """The shape of an expression or an array; None of anything else."""
-    return x.kind.shape if isinstance(x, Expression) else shape_of(x)
-
-
 def misfits(
     function: Function, given: Mapping[str, object], sizes: Mapping[str, int]
 ) -> Iterator[tuple[str, str]]:
     """The names in `given` whose shapes differ from their annotations, each with a text that says so."""
     bound = dict(sizes)
     for name, dims in dims_of(function).items():
-        shape = shape_in(given[name]) if name in given else None
+        shape = known_shape(given[name]) if name in given else None
         if shape is None or _agree(shape, dims, bound):
             continue
         wanted = ", ".join(_name(dim) for dim in dims) + "," * (len(dims) == 1)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from wengert.control.context import Run
 from wengert.control.running import Description, execute
+from wengert.control.waiting import wake
 
 if TYPE_CHECKING:
     import asyncio  # loaded by whoever has an event loop: it takes as long to import as all of this library
@@ -100,9 +101,4 @@ async def in_event_loop(source: Description[A], loop: asyncio.AbstractEventLoop)
 
 
 def _tell(loop: asyncio.AbstractEventLoop, finished: asyncio.Future[None], _: Future[A]) -> None:
-    loop.call_soon_threadsafe(_wake, finished)
-
-
-def _wake(finished: asyncio.Future[None]) -> None:
-    if not finished.done():
-        finished.set_result(None)
+    loop.call_soon_threadsafe(wake, finished)

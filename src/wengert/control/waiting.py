@@ -178,7 +178,7 @@ class EventLoop:
     def end(self) -> None:
         """Have it cancel what still runs in it, and end."""
         if self._thread.is_alive():
-            self.loop.call_soon_threadsafe(_set, self._end)
+            self.loop.call_soon_threadsafe(wake, self._end)
 
     def close(self) -> None:
         """End it, and wait for that."""
@@ -207,6 +207,7 @@ async def _open(began: Future[tuple[asyncio.AbstractEventLoop, asyncio.Future[No
     await end
 
 
-def _set(future: asyncio.Future[None]) -> None:
+def wake(future: asyncio.Future[None]) -> None:
+    """End the wait for a future, unless that has been cancelled."""
     if not future.done():
         future.set_result(None)

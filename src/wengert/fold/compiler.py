@@ -31,6 +31,7 @@ from wengert.fold.block import AnyBlock, Block, Tensors, convert_to_block
 from wengert.fold.calls import Calls, Direct, Failing
 from wengert.fold.convert import OBJECT, VOID, zeros_of_type
 from wengert.fold.epochs import group_by_batches
+from wengert.fold.functions import data_of
 from wengert.fold.inference import known
 from wengert.fold.kept import Columns, Joined, KeptExpressions
 from wengert.fold.plan import (
@@ -59,7 +60,7 @@ from wengert.fold.types import (
     value_text,
 )
 from wengert.graph.node import Expression, Node
-from wengert.graph.operand import LITERAL, lift_any, shown
+from wengert.graph.operand import lift_any, shown
 from wengert.ops import stack
 from wengert.program.text import function_of
 
@@ -208,7 +209,7 @@ class Writer(Calls):
             example.calls,
             placed(example.operands),
             example.lengths,
-            [_data(value) for value in data.values()],
+            [data_of(value) for value in data.values()],
             placed(outputs),
             {name: (placed(tensors[name]), [label for _, label in values]) for name, values in kept.items()},
         )
@@ -231,11 +232,6 @@ class Writer(Calls):
                 tensors = [values[place] for place in places]
                 example.kept.setdefault(name, []).extend(zip(tensors, labels, strict=True))
         return [values[place] for place in x.outputs]
-
-
-def _data(x: Value) -> Value:
-    """The array of a layer that was made of data."""
-    return x.operands[0] if isinstance(x, Node) and x.signature.operation is LITERAL else x
 
 
 def _layer(x: Value) -> Value:

@@ -22,7 +22,7 @@ from wengert.graph.operators import GETITEM
 from wengert.graph.ragged import EXAMPLES, SHARED, Ragged, RowAxis
 from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, batched_getitem, batched_take, gathered, moved, shaped, summed
-from wengert.ops.kinds import array_of, axis_in, ruled, segments
+from wengert.ops.kinds import array_of, axis_in, ruled, segments, segments_of_rows
 from wengert_shapes import arrangement
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -243,12 +243,6 @@ def take_along_axis(
     return layer
 
 
-def _infer_segment_rows(kinds: Sequence[Kind], *, num_segments: int) -> Kind:
-    x = kinds[0]
-    shape = x.shape or ()
-    return kind(Column.ARRAY, (shape[0], num_segments, *shape[2:]), x.dtype, x.device)
-
-
 def _row_segments(c: Value, ids: Value) -> Value:
     return (*c.xp.mesh((c.shape(0)[0], 1))[:1], ids)
 
@@ -257,7 +251,7 @@ def _row_segments(c: Value, ids: Value) -> Value:
 SEGMENT_SUM_ROWS: Final = Operation(
     "segment_sum_rows",
     Rules(
-        _infer_segment_rows,
+        segments_of_rows,
         lambda c, x, ids, *, num_segments: c.xp.add_at(
             (c.shape(0)[0], num_segments, *c.shape(0)[2:]), x.dtype, _row_segments(c, ids), x
         ),

@@ -272,3 +272,10 @@ def integers(x: object, what: str) -> tuple[int, ...]:
     if isinstance(x, (tuple, list)) and all(hasattr(n, "__index__") and not shape_of(n) for n in x):
         return tuple(int(n) for n in x)
     raise ArgumentError(f"{what}: expected an int or a tuple of ints, got {shown(x)}\n  at {user_position()}")
+
+
+def segments_of_rows(kinds: Sequence[Kind], *, num_segments: int) -> Kind:
+    """`segments` of many rows at once, each with ids of its own."""
+    x = kinds[0]
+    shape = x.shape or ()
+    return kind(Column.ARRAY, (shape[0], num_segments, *shape[2:]), x.dtype, x.device)

@@ -28,7 +28,7 @@ from wengert.ops.batching import all_stacked, moved, shaped
 from wengert.ops.elementary import exp, stop_gradient
 from wengert.ops.families import composed
 from wengert.ops.indexing import segment_sum, take
-from wengert.ops.kinds import axis_in, shape_of_operand
+from wengert.ops.kinds import axis_in, segments_of_rows, shape_of_operand
 from wengert.site import user_position
 
 Value = Any  # arrays, or expressions: a rule is written once for both
@@ -39,12 +39,6 @@ def _greatest_delta(c: Value, g: Value, y: Value, x: Value, ids: Value, *, num_s
     tied = xp.astype(xp.equal(x, xp.take(y, ids, axis=0)), c.result.dtype)
     counts = xp.maximum(xp.add_at((num_segments, *c.shape(0)[1:]), c.result.dtype, ids, tied), 1.0)
     return tied * xp.take(xp.divide(g, counts), ids, axis=0)
-
-
-def _infer_rows(operands: Sequence[Kind], *, num_segments: int) -> Kind:
-    x = operands[0]
-    shape = x.shape or ()
-    return kind(Column.ARRAY, (shape[0], num_segments, *shape[2:]), x.dtype, x.device)
 
 
 def _greatest_of_rows(c: Value, g: Value, y: Value, x: Value, ids: Value, *, num_segments: int) -> Value:
@@ -58,7 +52,7 @@ def _greatest_of_rows(c: Value, g: Value, y: Value, x: Value, ids: Value, *, num
 SEGMENT_MAX_ROWS: Final = Operation(  # each row into segments of its own
     "segment_max_rows",
     Rules(
-        _infer_rows,
+        segments_of_rows,
         lambda c, x, ids, *, num_segments: c.xp.segment_max(x, ids, num_segments),
         (_greatest_of_rows, None),
         pure=True,
