@@ -11,9 +11,8 @@ from collections.abc import Callable
 from functools import singledispatch
 from typing import Any, Protocol, Self, runtime_checkable
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Value, namespace_of
+from wengert.generics import TypeVar
 
 D = TypeVar("D")
 X_co = TypeVar("X_co", covariant=True)

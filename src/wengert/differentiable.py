@@ -19,10 +19,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any, Generic, NamedTuple, Protocol, get_type_hints
 
-from typing_extensions import TypeVar
-
 from wengert.control import Do, UnitContinuation
 from wengert.errors import NotDifferentiableError
+from wengert.generics import TypeVar
 from wengert.later import later
 
 X_contra = TypeVar("X_contra", contravariant=True)

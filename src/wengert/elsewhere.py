@@ -13,9 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NoReturn, cast, final, get_args
 
-from typing_extensions import TypeVar
-
 from wengert.errors import ArgumentError
+from wengert.generics import TypeVar
 from wengert.site import user_position
 
 Advice = TypeVar("Advice", bound=str)

@@ -15,7 +15,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeGuard, cast
 
 import numpy as np
-from typing_extensions import TypeIs
 
 from wengert.arrays import host, scalar
 from wengert.arrays.namespace import Namespace, ScalarNamespace
@@ -41,6 +40,8 @@ HOST: Namespace = host
 SCALAR: ScalarNamespace = scalar
 
 if TYPE_CHECKING:
+    from typing_extensions import TypeIs
+
     from wengert.arrays import gpu
 
     _GPU_IS_ONE: Namespace = gpu

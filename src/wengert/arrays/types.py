@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, TypeAlias
 
 import numpy as np
-from typing_extensions import TypeVar
+
+from wengert.generics import TypeVar
 
 __all__ = [
     "ARRAY_CLASS",

@@ -12,8 +12,6 @@ from functools import partial
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from typing_extensions import TypeIs
-
 from wengert.control.context import Run
 from wengert.control.notation import described, running_event_loop
 from wengert.errors import ArgumentError, NotAwaitableError
@@ -23,6 +21,8 @@ from wengert.site import user_position
 if TYPE_CHECKING:
     import asyncio
     from concurrent.futures import Future
+
+    from typing_extensions import TypeIs
 
 A = TypeVar("A")
 _CANCELLED, _FUTURE = later("concurrent.futures", "CancelledError"), later("concurrent.futures", "Future")

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, Self, TypeAlias, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Float32, HostArray, is_array, is_float32
 from wengert.control import Executor
 from wengert.errors import BlockUseError, BlockValueError
@@ -32,6 +30,7 @@ from wengert.fold.plan import (
     seeds,
 )
 from wengert.fold.types import ResultType, error_here
+from wengert.generics import TypeVar
 from wengert.graph import ArrayLayer
 from wengert.graph.expressions import Predictable
 from wengert.graph.node import Expression

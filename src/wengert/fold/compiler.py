@@ -22,8 +22,6 @@ from itertools import chain, count, islice, repeat
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, Self, TypeAlias, cast, final, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import IntegerArray, is_array, is_integer
 from wengert.arrays.stated import stated_array
 from wengert.errors import BlockStateError, BlockValueError
@@ -59,6 +57,7 @@ from wengert.fold.types import (
     tuple_text,
     value_text,
 )
+from wengert.generics import TypeVar
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import lift_any, shown
 from wengert.ops import stack

@@ -11,8 +11,6 @@ from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Final, Literal, Protocol, SupportsFloat, TypeAlias, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Float32, Float64, IntegerArray, dtype_of, is_array, is_integer
 from wengert.arrays.stated import integer_of, stating
 from wengert.errors import (
@@ -29,6 +27,7 @@ from wengert.fold.convert import OBJECT, zero_array
 from wengert.fold.inference import Solver, Use
 from wengert.fold.kinds import Primitive
 from wengert.fold.types import TensorType, Value
+from wengert.generics import TypeVar
 from wengert.graph import ArrayLayer
 from wengert.graph.node import new_node
 from wengert.graph.operand import LITERAL, array_kind, lift_any, shown

@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Final, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Cpu, Floating, Gpu, namespace_of
 from wengert.errors import BlockError, DTypeError
 from wengert.fold.block import Block, C, K, Q, Tensors, X, Y, Z
@@ -22,6 +20,7 @@ from wengert.fold.convert import tensor_type, zero_array
 from wengert.fold.inference import Solver, Use
 from wengert.fold.kinds import Code, Written
 from wengert.fold.types import ResultType, SequenceType, StackedType, TensorType, TupleType, Value
+from wengert.generics import TypeVar
 from wengert.graph import ArrayLayer
 from wengert.graph.kinds import Column, Role, kind
 from wengert.graph.node import Node

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Generic, final
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import is_integer
 from wengert.errors import BlockError, BlockValueError
 from wengert.fold.block import A, AnyBlock, B, Block, convert_to_block
@@ -17,6 +15,7 @@ from wengert.fold.calls import Calls
 from wengert.fold.convert import canonicalize_type, convert_to_type
 from wengert.fold.inference import Inferred, Sides, Sited, Solver, Unknown, Use
 from wengert.fold.types import ResultType, error_here
+from wengert.generics import TypeVar
 from wengert.graph.operand import shown
 
 # Any: of a recursion whose types nobody states

@@ -11,8 +11,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar, Generic, Literal, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import is_integer
 from wengert.errors import BlockValueError, DTypeError
 from wengert.fold.block import (
@@ -51,6 +49,7 @@ from wengert.fold.types import (
     TupleType,
     Value,
 )
+from wengert.generics import TypeVar
 from wengert.graph.operand import shown
 from wengert.ops import add, maximum, minimum
 

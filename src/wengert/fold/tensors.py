@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, cast, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import (
     ArrayLiteral,
     Dv,
@@ -33,6 +31,7 @@ from wengert.fold.inference import Solver, Unknown, Use, head, resolved, sequenc
 from wengert.fold.kinds import Code, Primitive, Written
 from wengert.fold.plan import keep
 from wengert.fold.types import ResultType, SequenceType, StackedType, TensorType, TupleType, Value
+from wengert.generics import TypeVar
 from wengert.graph import ArrayLayer, ArrayWeight
 from wengert.graph.evidence import lift
 from wengert.graph.node import Expression

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import Field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias
 
-from typing_extensions import TypeVar
+from wengert.generics import TypeVar
 
 M_co = TypeVar("M_co", covariant=True)
 X_co = TypeVar("X_co", covariant=True)

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, Generic, TypeAlias, cast, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Bool, Cpu, DType, Dv, Generic0d, Gpu, HostData, Int64, Integers, S
 from wengert.control import Do
+from wengert.generics import TypeVar
 from wengert.graph.apply import apply
 from wengert.graph.binding import Data
 from wengert.graph.binding import at as bound_to

@@ -13,8 +13,6 @@ from collections.abc import Generator
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Generic, Literal, Never, Protocol, TypeAlias, cast, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import (
     FLOAT32,
     FLOAT64,
@@ -37,6 +35,7 @@ from wengert.arrays import (
 from wengert.control import Do
 from wengert.differentiable import Differentiable, Tape
 from wengert.elsewhere import Elsewhere
+from wengert.generics import TypeVar
 from wengert.graph.answers import Inner, NamedFields, Structure, Values
 from wengert.graph.apply import apply, methods, of_one
 from wengert.graph.binding import Data

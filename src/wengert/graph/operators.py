@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from typing_extensions import TypeVar
-
+from wengert.generics import TypeVar
 from wengert.graph.operation import Operation
 
 ADD: Final = Operation("add", None)

@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Generic, Literal, Self, final
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Dv, T
 from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
+from wengert.generics import TypeVar
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, misfit

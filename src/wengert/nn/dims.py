@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Cpu, Float32, Floating, Gpu
+from wengert.generics import TypeVar
 
 # Any, as a default: not known to the checker, which agrees with every size. Covariant, so that a list of layers of
 # several sizes is a list of layers: data of weights are never assigned by type.

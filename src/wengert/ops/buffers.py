@@ -11,10 +11,9 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Final, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Dv, Floating, S, T
 from wengert.errors import ArgumentError, DeviceError, DTypeError, ShapeError
+from wengert.generics import TypeVar
 from wengert.graph import Buffer, lift
 from wengert.graph.apply import apply
 from wengert.graph.expressions import (

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import FLOAT32, FLOAT64, Cpu, DType, Dv, Float32, Float64, Gpu, S, T, dtype_from, moved
 from wengert.errors import ArgumentError, DTypeError
+from wengert.generics import TypeVar
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
 from wengert.graph.detached import Indices

@@ -10,8 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import (
     FLOAT32,
     FLOAT64,
@@ -29,6 +27,7 @@ from wengert.arrays import (
     is_number,
 )
 from wengert.errors import ArgumentError, DTypeError
+from wengert.generics import TypeVar
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
 from wengert.graph.expressions import (

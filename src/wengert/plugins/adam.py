@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Protocol
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Value, decayed, namespace_of, root
+from wengert.generics import TypeVar
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.plugins.optimizer import Optimizer

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Generic, Self
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Value
 from wengert.arrays.changes import Change
+from wengert.generics import TypeVar
 from wengert.graph.weights import Update, Weight
 from wengert.plugins.parts import merged_part
 

@@ -12,8 +12,6 @@ from dataclasses import FrozenInstanceError
 from inspect import Parameter, Signature
 from typing import TYPE_CHECKING, ClassVar, Self
 
-from typing_extensions import dataclass_transform
-
 from wengert.arrays import is_number
 from wengert.errors import PluginError
 from wengert.plugins.checks import check_call, check_complete, check_members, check_suppliers
@@ -22,6 +20,11 @@ from wengert.plugins.making import Maker
 from wengert.plugins.members import Member, annotated, declare, local_names
 from wengert.plugins.parts import check_order
 from wengert.plugins.ranges import plain
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform  # the one of Python 3.11 does not name `frozen_default`
+else:
+    from typing import dataclass_transform
 
 
 class _CallSignature:

@@ -10,9 +10,8 @@ import warnings
 from abc import abstractmethod
 from typing import ClassVar
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import Value
+from wengert.generics import TypeVar
 from wengert.graph.weights import Weight
 from wengert.lazy import scaled
 from wengert.plugins.optimizer import Optimizer

@@ -12,8 +12,6 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, TypeAlias, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import (
     ArrayLiteral,
     Cpu,
@@ -35,6 +33,7 @@ from wengert.control.do import Question
 from wengert.delta import zero
 from wengert.differentiable import Differentiable
 from wengert.errors import ArgumentError, NotDifferentiableError, ShapeError
+from wengert.generics import TypeVar
 from wengert.graph.answers import Inner, NamedFields, Structure, Values
 from wengert.graph.binding import Data, Numbers, by_weight, checked_data
 from wengert.graph.binding import at as bound_to

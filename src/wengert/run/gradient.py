@@ -17,8 +17,6 @@ from itertools import product
 from operator import add
 from typing import Any, Generic, NamedTuple, Protocol, TypeAlias, cast, overload
 
-from typing_extensions import TypeVar
-
 from wengert.arrays import (
     Cpu,
     Float32,
@@ -35,6 +33,7 @@ from wengert.arrays import (
 from wengert.control import Do
 from wengert.control.do import Map, Question
 from wengert.errors import ArgumentError, DTypeError, NotDifferentiableError, ShapeError
+from wengert.generics import TypeVar
 from wengert.graph.answers import Deltas, JacobianLayers, Jacobians, NamedFields, Structure
 from wengert.graph.binding import Data, Numbers, checked_data
 from wengert.graph.binding import at as bound_to

@@ -12,8 +12,6 @@ from functools import reduce
 from operator import add
 from typing import Any, Generic, TypeAlias
 
-from typing_extensions import TypeVar
-
 from wengert import run
 from wengert.arrays import Value
 from wengert.control import Executor, without_collector
@@ -21,6 +19,7 @@ from wengert.data import Items
 from wengert.errors import BlockError, BlockValueError
 from wengert.fold import Batch, Compiler, KeptExpressions, Tensors, group_by_batches
 from wengert.fold.plan import predicted
+from wengert.generics import TypeVar
 from wengert.graph import ArrayLayer
 from wengert.graph.node import Node
 from wengert.graph.operand import shown
