@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -133,6 +134,65 @@ class TestNumbers:
         p = chain_of_numbers(6, 0)
         assert buffers_of(p).ends
         assert buffers_of(p, dict.fromkeys(p.eqns, 0)).ends == {}
+
+
+SPECIAL = (0.1, 1e300, -1e300, 1e-44, -0.0, 3.4028235677973366e38, np.inf, -np.inf, np.nan, 1.0 + 2.0**-24)
+
+
+def beside_an_array(dtypes: Sequence[Any], numbers: int) -> Program:  # Any: what numpy takes for one
+    """Each number plus, and times, an array of each dtype: all are outputs."""
+    arrays = [Var(Aval((4,), np.dtype(dtype))) for dtype in dtypes]
+    given = [Var(Aval((), float, "number")) for _ in range(numbers)]
+    eqns = [
+        Eqn(function, (x, a) if i % 2 else (a, x), {}, Var(Aval((4,), a.dtype)))
+        for a in arrays
+        for i, x in enumerate(given)
+        for function in (operator.add, operator.mul)
+    ]
+    return Program([*arrays, *given], eqns, [e.result for e in eqns])
+
+
+class TestNumbersBesideArrays:
+    @pytest.mark.parametrize("dtypes", [(F32,), (np.float64,), (np.float16, F32, np.float64)])
+    def test_they_are_those_of_numpy(self, dtypes: Sequence[Any]) -> None:
+        p = beside_an_array(dtypes, len(SPECIAL))
+        made, arrays = PlanProgram(p), [np.array([1.0, -0.0, np.nan, 3.0], dtype) for dtype in dtypes]
+        assert all(f"n{i}[{len(SPECIAL) - 1}]" in made.source for i in range(len(dtypes)))
+        for numbers in (SPECIAL, SPECIAL[::-1]):  # of the second run they are others
+            with all_quiet():
+                wanted = evaluate(p, [*arrays, *numbers])
+            found = made.outputs((*arrays, *numbers))
+            assert [x.tobytes() for x in found] == [np.asarray(x).tobytes() for x in wanted]
+
+    @pytest.mark.parametrize(("numbers", "together"), [(1, False), (2, True)])
+    def test_a_few_calls_make_their_own(self, numbers: int, together: bool) -> None:
+        assert ("n0[0]" in PlanProgram(beside_an_array([F32], numbers)).source) is together
+
+    @pytest.mark.parametrize("dtype", [np.int64, np.bool_, np.complex128])
+    def test_beside_other_elements_they_are_numbers(self, dtype: Any) -> None:
+        assert "n0" not in PlanProgram(beside_an_array([dtype], 9)).source
+
+    def test_runs_at_once_have_their_own(self) -> None:
+        p = beside_an_array([F32], 4)
+        made, x = PlanProgram(p), np.ones(4, np.float32)
+        frames = [made.take(), made.take()]
+        made.run((x, *[1.0] * 4), frames[0])
+        second = frames[1][-1]
+        made.run((x, *[2.0] * 4), frames[1])
+        assert [float(number) for number in frames[0][-1]] == [1.0] * 4
+        assert [float(number) for number in second] == [2.0] * 4
+
+    def test_a_function_that_may_keep_them_is_given_numbers(self) -> None:
+        kept: list[object] = []
+        p = beside_an_array([F32], 4)
+        p.eqns = [*p.eqns, Eqn(kept.append, (p.inputs[1],), {}, Var(Aval((), float, "number")), pure=False)]
+        PlanProgram(p).outputs((np.ones(4, np.float32), 1.0, 2.0, 3.0, 4.0))
+        assert kept == [1.0] and type(kept[0]) is float
+
+    def test_a_frame_counts_them(self) -> None:
+        one, many = (PlanProgram(beside_an_array([F32], n)) for n in (1, 100))
+        lines = 500 * (many.source.count("\n") - one.source.count("\n"))
+        assert many.size() - one.size() >= lines + 100 * 100
 
 
 W = SETTINGS.array_weight(np.ones((3, 3), np.float32), name="w")

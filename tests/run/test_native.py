@@ -80,6 +80,29 @@ def test_training_has_the_same_bits() -> None:
 
 
 @needs_compiler
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_loops_are_given_many_numbers_at_once(kind: Any) -> None:
+    def chain(native: bool) -> tuple[list[float], Any, Any]:
+        start: Any = np.linspace(-1, 1, 64).astype(kind).reshape(8, 8)
+        w = Settings(learning_rate=1e-3).array_weight(start)
+        plans, losses = Plans(worth=3, native=native), []
+        for i in range(200):
+            x: Any = w
+            for j in range(6):
+                x = x * (0.9 + i / (7.0 + j)) + 1.0 / (1 + i + j)
+            losses.append(float(wg.mean(x).train().run(Interpreter(Engine(plans)))))
+            if native and i in (70, 140):
+                waited()
+        return losses, w.data, program_of(plans)
+
+    losses, data, _ = chain(native=False)
+    found, found_data, program = chain(native=True)
+    assert isinstance(program, native.FusedProgram)
+    assert "n0[11]" in program.source and "](p" not in program.source
+    assert (found, found_data.tobytes()) == (losses, data.tobytes())
+
+
+@needs_compiler
 def test_a_function_that_numpy_computes_otherwise_here_is_left_to_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

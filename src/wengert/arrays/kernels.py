@@ -35,9 +35,11 @@ __all__ = [
     "c_type",
     "constant_beside",
     "formula_of",
+    "is_array_beside",
     "kernel_of",
     "literal_of",
     "new_buffer",
+    "numbers_beside",
     "put_into",
     "subtract_into",
     "takes_strides",
@@ -206,12 +208,30 @@ def constant_beside(x: Value, dtype: Value, into: Function) -> Value:
 
     An array of shape () takes a ufunc 0.2 us less than a number, which becomes such an array in every call.
     """
-    if not isinstance(into, np.ufunc) or dtype.kind != "f":
+    if not is_array_beside(dtype, into):
         return x
     if type(x) is float or (type(x) is int and abs(x) <= _EXACT):
         with np.errstate(all="ignore"):
             return np.asarray(x, dtype)
     return np.asarray(x) if isinstance(x, np.generic) else x
+
+
+def is_array_beside(dtype: Value, into: Function) -> bool:
+    """True if a float beside an array of `dtype` in a call is what an array of shape () with that dtype would be."""
+    return isinstance(into, np.ufunc) and dtype.kind == "f"
+
+
+def numbers_beside(count: int, dtype: Value) -> tuple[Value, tuple[Value, ...]]:
+    """An array for so many numbers, and each of its elements as an array of shape ().
+
+    Numbers are put into all of them at once, in 0.03 us each.
+    >>> numbers, each = numbers_beside(2, np.float32)
+    >>> numbers[...] = 0.5, 0.25
+    >>> each
+    (array(0.5, dtype=float32), array(0.25, dtype=float32))
+    """
+    numbers = new_buffer((count,), dtype)
+    return numbers, tuple(numbers[i, ...] for i in range(count))
 
 
 def axes_beside(axes: int, shape: Sequence[object], into: Function) -> tuple[None, ...]:

@@ -52,6 +52,7 @@ from wengert.program.text import executed, function_text
 from wengert.run.commit import Interrupted
 from wengert.run.compiled.cache import LINE
 
+_NUMBER: Final = 128  # bytes of an array of shape ()
 _MOST_NAMED: Final = 256  # inputs; a frame of a thousand locals takes memory of its own, 10 us in each run
 _PASSES: Final = ("wengert.program.", "wengert.run.compiled.")
 
@@ -112,6 +113,7 @@ class PlanProgram:
         self.run: Callable[..., Any] = scope.pop("program")  # Any: one of the two
         self._frame: Callable[..., tuple[Value, ...]] = scope.pop("frame")
         self._forms = [(sizes_for(b.shape, 0), b.dtype) for b in text.placement.buffers]
+        self._numbers = text.numbers
         self.free: list[tuple[Value, ...]] = []  # frames
 
     def outputs(self, inputs: Sequence[Value]) -> tuple[Value, ...]:
@@ -159,6 +161,7 @@ class PlanProgram:
     def size(self) -> int:
         """Bytes of its code, and of the frames that it keeps between runs, one at least."""
         frame: int = sum(prod(shape) * dtype.itemsize for shape, dtype in self._forms)
+        frame += _NUMBER * self._numbers
         return LINE * self.source.count("\n") + frame * max(1, len(self.free))
 
 
@@ -210,6 +213,7 @@ class PlanText(ProgramText):
         self._by_place = len(p.inputs) > _MOST_NAMED
         name = "inputs[{}]" if self._by_place else "p{}"
         super().__init__(p.inputs, p.eqns, (), placement, p.targets or (), calls, updates, name)
+        self.put_beside(p.inputs)
         self.program = p
 
     def lines(
@@ -218,7 +222,7 @@ class PlanText(ProgramText):
         """All lines, with others in place of the body or of what `changed`, and some before the last one."""
         p = self.program
         found = [] if self._by_place else [_unpacked(self.inputs, "inputs")]
-        found.append(_unpacked(self.frame, "frame"))
+        found += [_unpacked(self.frame, "frame"), *self.begin]
         found += self.body() if body is None else body
         if p.targets is not None:
             found.append(_unpacked([self.names[x] for x in p.targets], f"yield {self.value(p.outputs[0])}"))
