@@ -112,11 +112,28 @@ def test_they_run_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert min(tasks) > 1
 
 
+def scaled(executor: Any) -> list[bytes]:
+    """The scales of two chains, to which every launch sends a sum of its own."""
+    scales = [SGD(learning_rate=0.1).array_weight(np.linspace(0.4, 1.1, 5, dtype=np.float32)) for _ in "ab"]
+    total: Any = 0.0  # Any: a scalar layer
+    for scale in scales:
+        cell = wg.cell(lambda h, scale=scale: wg.tanh(h * scale + 0.3))
+        for i in range(4):
+            h: Any = wg.lift(np.linspace(i, 1.7, 5, dtype=np.float32))
+            for _ in range(6):
+                h = cell(h)
+            total = total + wg.sum(h * h)
+    for _ in range(4):
+        total.train().run(executor)
+    return [scale.data.tobytes() for scale in scales]
+
+
 def test_a_sum_in_another_order_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is sent to a weight is added in the order of one thread: in the opposite one the bits are others."""
-    expected = trained(Batched())
+    expected = scaled(Batched())
+    assert scaled(Batched(threads=2)) == expected
     monkeypatch.setattr("wengert.run.batching.execution._launched", lambda sent: -sent[0])
-    assert trained(Batched(threads=2)) != expected
+    assert scaled(Batched(threads=2)) != expected
 
 
 @pytest.mark.parametrize("seed", few(range(8), 2))

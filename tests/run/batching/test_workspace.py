@@ -85,10 +85,12 @@ def test_launches_of_one_run_share_one_product() -> None:
             workspace.begin(sum(widths))
             done = forward(launch, workspace, widths)
             backward(launch, workspace, done)
-            (found,) = [x for x in workspace.deltas(6) if x is not None]
+            shift, found = [x for x in workspace.deltas(6) if x is not None]
+            assert isinstance(found, LazyDelta)
             (term,) = found.terms
             assert isinstance(term, Product)
             assert len(term.left) == len(term.right) == sum(widths)
+            near(shift, term.right.sum(0))  # of all launches: what is added to a product has its delta's sum
 
 
 def test_a_launch_without_deltas_is_left_out_of_the_product() -> None:
@@ -97,7 +99,9 @@ def test_a_launch_without_deltas_is_left_out_of_the_product() -> None:
     with all_quiet():
         done = forward(launch, workspace, (3, 2, 4))
         backward(launch, workspace, [done[0], done[2]])
-    (found,) = [x for x in workspace.deltas(6) if x is not None]
+    shift, found = [x for x in workspace.deltas(6) if x is not None]
+    assert isinstance(found, LazyDelta)
+    near(shift, sum(term.right.sum(0) for term in found.terms if isinstance(term, Product)))
     assert [len(term.left) for term in found.terms if isinstance(term, Product)] == [3, 4]
 
 

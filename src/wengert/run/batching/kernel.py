@@ -19,7 +19,9 @@ from typing import Any, Final, NamedTuple, cast
 
 from wengert.arrays import FLOAT64, Value
 from wengert.arrays.abstract import Aval, RowCount, RowTotals, sizes_for
-from wengert.arrays.rows import new_table
+from wengert.arrays.reductions import ones_of
+from wengert.arrays.rows import new_table, ones
+from wengert.arrays.thin import product
 from wengert.errors import DeviceError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
@@ -438,9 +440,11 @@ class BackwardKernel:
         self._made = {e.result: e for e in back.eqns}
         self._keys: dict[Var, object] = {}
         sides: list[tuple[int, Var, Var]] = []
+        deltas = [self._without_products(i, x, sides) for i, x in enumerate(back.deltas)]
+        sums = [self._summed(x) if one else None for x, one in zip(deltas, forward.shared, strict=True)]
         self._deltas = [
-            self._lasting(self._without_products(i, x, sides) if isinstance(x, SumOfTerms) else x, one)
-            for i, (x, one) in enumerate(zip(back.deltas, forward.shared, strict=True))
+            self._lasting(x, one) if summed is None else None
+            for x, one, summed in zip(deltas, forward.shared, sums, strict=True)
         ]
         for e in self._eqns:
             if not e.pure:  # it may have kept what it was given
@@ -453,7 +457,8 @@ class BackwardKernel:
         self.kernel = forward.make([*forward.kept, *back.arriving], self._eqns, (), self._wanted, self._keys)
         place, buffers = self.kernel.place, self.kernel.buffers
         keys = {x: buffers[place[x]].key if x in place else forward.key(x) for _, *xs in sides for x in xs}
-        self.joined = [(i, keys[a], keys[b]) for i, a, b in sides]
+        self.joined: list[tuple[int, object, object]] = [(i, keys[a], keys[b]) for i, a, b in sides]
+        self.joined += [(i, None, keys[x]) for i, x in enumerate(sums) if x is not None]
 
     def run(
         self, rows: int, workspace: Workspace, start: int, kept: Sequence[Value], arrived: Sequence[Value]
@@ -469,9 +474,9 @@ class BackwardKernel:
 
     # -- what outlives a launch -------------------------------------------------------------------------
 
-    def _without_products(
-        self, index: int, delta: SumOfTerms, sides: list[tuple[int, Var, Var]]
-    ) -> SumOfTerms | None:
+    def _without_products(self, index: int, delta: Delta, sides: list[tuple[int, Var, Var]]) -> Delta:
+        if not isinstance(delta, SumOfTerms):
+            return delta
         rest: list[tuple[type[Term], tuple[Argument, ...]]] = []
         for cls, parts in delta.terms:
             if cls is Product and _by_rows(*parts):
@@ -481,6 +486,15 @@ class BackwardKernel:
             else:
                 rest.append((cls, parts))
         return SumOfTerms(rest, delta.rest) if rest or delta.rest is not None else None
+
+    def _summed(self, delta: Delta) -> Var | None:
+        """The lines of which a delta is the sum, if they are one side of a product and lie in their place anyway."""
+        e = self._made.get(delta) if isinstance(delta, Var) else None
+        if e is not None and e.function is product:
+            left, lines = (x if isinstance(x, Var) else None for x in e.arguments)
+            if left in self._made and self._made[left].function is ones_of and lines in self._keys:
+                return lines
+        return None
 
     def _home(self, x: Var, key: object) -> Var:
         """One side of a product, in a place that the rows of all launches share."""
@@ -584,14 +598,16 @@ class Workspace:
         """A product of these rows belongs to the delta of an operand."""
         self.products.setdefault((operand, left, right), []).append((start, rows))
 
-    def deltas(self, operands: int) -> list[LazyDelta | None]:
-        """For each operand the sum of the products noted, as few as possible."""
-        terms: list[list[Product]] = [[] for _ in range(operands)]
+    def deltas(self, operands: int) -> list[LazyDelta | Value | None]:
+        """For each operand the sum of the products noted, as few as possible; one without a left side is of ones."""
+        found: list[LazyDelta | Value | None] = [None] * operands
         for (operand, left, right), spans in self.products.items():
             for start, rows in joined(spans):
-                x, d = (self._lines(side, start, rows) for side in (left, right))
-                terms[operand].append(Product(x, d))
-        return [LazyDelta(found) if found else None for found in terms]
+                d = self._lines(right, start, rows)
+                x = None if left is None else self._lines(left, start, rows)
+                delta = product(ones(len(d), d.dtype), d) if x is None else LazyDelta([Product(x, d)])
+                found[operand] = total(found[operand], delta)
+        return found
 
     def _lines(self, key: object, start: int, rows: int) -> Value:
         """The lines of rows of what has a key."""
