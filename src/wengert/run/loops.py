@@ -199,21 +199,7 @@ def total(arrived: Value | None, delta: Value) -> Value:
 
 
 class Call:
-    """Residuals that a call of a cell by a program leaves for backward."""
-
-    __slots__ = ()
-
-    def sent(self, g: Value) -> list[tuple[int, Value]] | None:
-        """The deltas of operands, by number; None where the nodes within have to be gone through."""
-        raise NotImplementedError
-
-    def opened(self) -> tuple[Template, Values]:
-        """The template, and the values of its nodes."""
-        raise NotImplementedError
-
-
-class Recomputed(Call):
-    """A call of which the operands are kept: what is within is computed once more."""
+    """A call of which the operands are kept for backward: what is within is computed once more."""
 
     __slots__ = ("arguments", "template")
 
@@ -221,18 +207,15 @@ class Recomputed(Call):
         self.template = template
         self.arguments = arguments
 
-    def sent(self, g: Value) -> None:
+    def sent(self, g: Value) -> list[tuple[int, Value]] | None:
+        """The deltas of operands, by number; None where the nodes within have to be gone through."""
         return None
 
     def opened(self) -> tuple[Template, Values]:
-        return self.template, computed_within(self.template, self.arguments)
-
-
-def computed_within(template: Template, arguments: tuple[Value, ...]) -> Values:
-    """The values of the nodes of a template, once more."""
-    inner: Values = dict(zip(template.inputs, arguments, strict=True))
-    forward(template.nodes, inner, {})
-    return inner
+        """The template, and the values of its nodes."""
+        inner: Values = dict(zip(self.template.inputs, self.arguments, strict=True))
+        forward(self.template.nodes, inner, {})
+        return self.template, inner
 
 
 def inside_of(node: Node) -> tuple[Node]:
@@ -249,7 +232,7 @@ def entered(
 ) -> Value:
     """The value of a call of a cell: that of its result, or a tuple of those of all results."""
     if template.remat and (inside is None or inside.goes_back):
-        values[inside_of(node)] = Recomputed(template, arguments)
+        values[inside_of(node)] = Call(template, arguments)
         inside = PASSING if inside is None else inside.passing
     if inside is not None:
         called = inside.called(template, arguments)
@@ -311,9 +294,9 @@ class Loops:
         self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
     ) -> int:
         """Values of nodes; where nothing goes back `ends` are those that go after a node."""
-        return (
-            forward(nodes, values, failed) if ends is None else passed(nodes, values, failed, ends, PASSING)
-        )
+        if ends is None:
+            return forward(nodes, values, failed, self.inside)
+        return passed(nodes, values, failed, ends, self.passing)
 
     def called(self, template: Template, arguments: tuple[Value, ...]) -> tuple[Value, Call | None] | None:
         """The value of a call by a program, and what that leaves for backward; None where it goes node by node."""
@@ -321,11 +304,11 @@ class Loops:
 
     def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
         """The values of what a cell does."""
-        return self.forward(template.nodes, values, failed)
+        return self.forward(template.nodes, values, failed, None if self.goes_back else template.ends)
 
     def backward(self, nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:
         """Deltas of what is below them."""
-        backward(nodes, values, deltas, failures)
+        backward(nodes, values, deltas, failures, self.inside)
 
     @property
     def passing(self) -> Loops:
@@ -364,9 +347,6 @@ class _Passing(Loops):
     """Loops of a run that has no backward pass."""
 
     goes_back = False
-
-    def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
-        return passed(template.nodes, values, failed, template.ends, self)
 
 
 _NOTHING: Final = nullcontext()

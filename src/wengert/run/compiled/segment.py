@@ -34,17 +34,11 @@ from wengert.run.compiled.binder import matcher
 from wengert.run.compiled.cache import Cache, Item, RunCounts, clock, grown
 from wengert.run.loops import (
     Call,
-    Ends,
     Failure,
     Loops,
-    Recomputed,
     Values,
     arguments_of,
-    backward,
-    computed_within,
-    forward,
     inside_of,
-    passed,
 )
 
 if TYPE_CHECKING:
@@ -267,7 +261,7 @@ def _entered(
 ) -> Value:
     """As `loops.entered`, of values that have been computed."""
     if template.remat:  # what is within is not there; of several results the parts are nodes of their own
-        values[inside_of(node)] = Recomputed(template, arguments)
+        values[inside_of(node)] = Call(template, arguments)
         return next(computed) if template.single else None
     inner: Values = dict(zip(template.inputs, arguments, strict=True))
     for x in template.nodes:
@@ -373,7 +367,7 @@ class CellPrograms(Programs):
 class CellRun(Call):
     """One call by a program."""
 
-    __slots__ = ("arguments", "outputs", "programs", "template")
+    __slots__ = ("outputs", "programs")
 
     def __init__(
         self,
@@ -382,9 +376,8 @@ class CellRun(Call):
         arguments: tuple[Value, ...],
         outputs: tuple[Value, ...],
     ) -> None:
-        self.template = template
+        super().__init__(template, arguments)
         self.programs = programs
-        self.arguments = arguments
         self.outputs = outputs
 
     def sent(self, g: Value) -> list[tuple[int, Value]] | None:
@@ -400,9 +393,6 @@ class CellRun(Call):
         except Exception:  # the interpreter meets it once more, and says where
             return None
         return [*zip(found.to, deltas, strict=True)]
-
-    def opened(self) -> tuple[Template, Values]:
-        return self.template, computed_within(self.template, self.arguments)
 
 
 class CellLoops(Loops):
@@ -421,16 +411,6 @@ class CellLoops(Loops):
     @property
     def passing(self) -> Loops:
         return self._passing
-
-    def forward(
-        self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
-    ) -> int:
-        if ends is None:
-            return forward(nodes, values, failed, self)
-        return passed(nodes, values, failed, ends, self._passing)
-
-    def backward(self, nodes: list[Node], values: Values, deltas: Values, failures: list[Exception]) -> None:
-        backward(nodes, values, deltas, failures, self)
 
     def called(self, template: Template, arguments: tuple[Value, ...]) -> tuple[Value, Call | None] | None:
         if len(template.nodes) < _FEWEST:
@@ -453,10 +433,7 @@ class CellLoops(Loops):
         return outputs[0] if template.single else outputs[: len(template.results)], run
 
     def within(self, template: Template, values: Values, failed: dict[Expression, Failure]) -> int:
-        if self.goes_back:
-            done = forward(template.nodes, values, failed, self)
-        else:
-            done = passed(template.nodes, values, failed, template.ends, self)
+        done = super().within(template, values, failed)
         for made in self._made.of(id(template)) if done == len(template.nodes) else ():
             made.tell(template)
         return done
