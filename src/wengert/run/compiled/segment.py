@@ -376,9 +376,8 @@ class CellRun(Call):
         arguments: tuple[Value, ...],
         outputs: tuple[Value, ...],
     ) -> None:
-        super().__init__(template, arguments)
-        self.programs = programs
-        self.outputs = outputs
+        self.template, self.arguments = template, arguments  # `super` would take longer than the rest
+        self.programs, self.outputs = programs, outputs
 
     def sent(self, g: Value) -> list[tuple[int, Value]] | None:
         programs, arrived = self.programs, g.arrived if isinstance(g, Parts) else {0: g}
