@@ -8,7 +8,7 @@ Refuses to know: how an evaluation computes, and the question that is a whole ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -29,6 +29,7 @@ from wengert.run.careful import Watched, explain
 from wengert.run.commit import admitted
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns
+from wengert.run.gradient import Wanted
 from wengert.run.loops import Loops
 from wengert.run.tapes import OwnTape, handed_over
 
@@ -135,17 +136,15 @@ def part_trained(evaluation: Evaluation, loss: Expression, context: Context) -> 
     return value
 
 
-def part_gradients(
-    evaluation: Evaluation, loss: Expression, targets: Sequence[Expression], context: Context
-) -> Steps[tuple[Any, ...]]:
+def part_gradients(evaluation: Evaluation, loss: Expression, wanted: Wanted, context: Context) -> Steps[Any]:
     """The deltas of a loss at weights, from the values that the rest of the run sees."""
     yield from evaluation.evaluate(loss, context)
     deltas = yield from _deltas(evaluation, loss, context)
     found: list[Any] = []
-    for target in targets:
+    for target in wanted.targets:
         value = yield from evaluation.evaluate(target, context)
         found.append(private(zero_of(value) if target not in deltas else told(deltas[target]), target))
-    return tuple(found)
+    return wanted.rebuild(found)
 
 
 def part_resolved(evaluation: Evaluation, x: Expression, context: Context) -> Steps[Choice]:

@@ -194,9 +194,9 @@ class Interpreter:
         x, refs = _taken(loss)
         wanted = cast("Wanted", wrt)  # `gradients` has checked it; a weight is what it stores
         if context.whole or refs or not all(isinstance(target, Weight) for target in wanted.targets):
-            return _rebuilt(wanted, self._reading(partial(_gradients, wanted), x, context, refs))
+            return self._reading(partial(_gradients, wanted), x, context, refs)
         evaluation = self.engine.evaluation(context, goes_back=True, x=x)
-        return _rebuilt(wanted, part_gradients(evaluation, x, wanted.targets, context))
+        return part_gradients(evaluation, x, wanted, context)
 
     def resolved(self, expression: object, context: Context, /) -> Steps[Choice]:
         """The layers that functions below an expression have chosen in this run, in the places of their calls."""
@@ -448,11 +448,6 @@ def _resolved(x: Expression, context: Context, engine: Engine, refs: Refs, snaps
         return (yield from part_resolved(evaluation, x, context))
 
 
-def _rebuilt(wanted: Wanted, steps: Steps[tuple[Any, ...]]) -> Steps[Any]:
-    """The structure of an answer, from its parts."""
-    return wanted.rebuild((yield from steps))
-
-
 def _gradients(
     wanted: Wanted,
     loss: Expression,
@@ -460,13 +455,13 @@ def _gradients(
     engine: Engine,
     refs: Refs,
     snapshot: int,
-) -> Steps[tuple[Any, ...]]:
+) -> Steps[Any]:
     targets = wanted.targets
 
-    def planned(bound: Bound) -> Steps[tuple[Any, ...]]:
-        return _now(_with(bound, loss, refs, snapshot).gradients(snapshot))
+    def planned(bound: Bound) -> Steps[Any]:
+        return _now(wanted.rebuild(_with(bound, loss, refs, snapshot).gradients(snapshot)))
 
-    def computed(evaluation: Evaluation, nodes: list[Node]) -> Steps[tuple[Any, ...]]:
+    def computed(evaluation: Evaluation, nodes: list[Node]) -> Steps[Any]:
         evaluation.variables = wanted.variables
         evaluation.wanted = dict.fromkeys(t for t in targets if not isinstance(t, Weight))
         if evaluation.wanted:  # the deltas of single nodes
@@ -481,7 +476,7 @@ def _gradients(
             value = yield from evaluation.evaluate(target, context)
             delta = at.get(target)
             found.append(zero_of(value) if delta is None else told(delta))
-        return tuple(each_handed_over(found, targets, evaluation.buffers))
+        return wanted.rebuild(each_handed_over(found, targets, evaluation.buffers))
 
     return _whole("gradients", loss, targets, engine, refs, snapshot, planned, computed)
 
