@@ -1,15 +1,15 @@
-"""Runs that go node by node: with other rules or the functions of another array library, and watched ones; and the
-origin of infinity or NaN in a run that was refused because of it.
+"""Runs that go node by node, with other rules or the functions of another array library; and the origin of infinity or
+NaN in a run that was refused because of it.
 
 Knows: that a node's signature stands for its meaning, so that another meaning is another signature, made once; that
 fast loops and plans know the usual one only, and tell nobody; that the cause of a value lies among its operands, and
 of a delta among the derivatives before it, which is asked after the run, so that a good run pays nothing.
-Refuses to know: who wants the change or refused, and what a watcher does with what it is told.
+Refuses to know: who wants the change, and who refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -17,14 +17,13 @@ from typing import Any, Final, TypeAlias
 from weakref import ref
 
 from wengert.arrays import HOST, Namespace, Value, all_quiet, is_finite, one_like
-from wengert.control import Context, Do, Run, Steps
+from wengert.control import Do
 from wengert.errors import ArgumentError, NonFiniteError
 from wengert.graph.kinds import Column
 from wengert.graph.node import Expression, Node
 from wengert.graph.operand import shown, value_kind
 from wengert.graph.operation import CELL, EXTERNAL, Case, Operation, Rules, Signature
 from wengert.graph.order import below
-from wengert.graph.watchers import Watcher, watchers_of
 from wengert.graph.weights import Weight
 from wengert.lazy import dense
 from wengert.ops.families import operation_of
@@ -154,49 +153,6 @@ def _operation_of(public: object) -> Operation:
     if found is None:
         raise ArgumentError(f"`rules` has operations as keys, as in {{wg.relu: rule}}; got {shown(public)}")
     return found
-
-
-class Watched(Evaluation):
-    """An evaluation that tells each node."""
-
-    watchers: Sequence[Watcher] = ()  # of the weights that have been met
-
-    def __exit__(self, *failure: object) -> None:
-        super().__exit__(*failure)
-        if self.trains and len(failure) == 3 and failure[1] is None:
-            self.tell_updated()
-
-    def tell_updated(self) -> None:
-        """Tell of each weight that a commit has changed."""
-        for weight in [x for x in self.deltas if isinstance(x, Weight)]:
-            for watcher in watchers_of([weight]):
-                watcher.updated(weight)
-
-    def begin(self, root: Expression) -> list[Node]:
-        nodes = super().begin(root)
-        self.watchers = watchers_of(x for x in self.values if isinstance(x, Weight))
-        return nodes
-
-    def advance(self, nodes: list[Node], run: Run, whole: bool = False, ends: Ends | None = None) -> int:
-        run.check()
-        return 0  # each is told by itself
-
-    def backward(self, context: Context) -> Steps[None]:
-        return self._backward_carefully(context)
-
-    def _compute(self, node: Node, signature: Signature) -> None:
-        super()._compute(node, signature)
-        self._tell("forward", node)
-
-    def _pull(self, node: Node, g: Value) -> None:
-        super()._pull(node, g)
-        self._tell("backward", node)
-
-    def _tell(self, direction: str, node: Node) -> None:
-        signature = self.resolved.get(node) or node.signature
-        what = located(node, arguments_of(node, signature, self.values))
-        for watcher in self.watchers:
-            watcher.operation(direction, what)
 
 
 # -- the origin of infinity or NaN ------------------------------------------------------------------

@@ -31,7 +31,7 @@ from wengert.graph.order import PORTION, below, is_bulky, last_readers
 from wengert.graph.store import Ref
 from wengert.graph.template import template_of
 from wengert.graph.variables import Substitution
-from wengert.graph.watchers import WATCHERS, watchers_of
+from wengert.graph.watchers import WATCHERS, Watcher, watchers_of
 from wengert.graph.weights import Weight
 from wengert.lazy import LazyDelta, dense
 from wengert.run.commit import Doubts
@@ -45,6 +45,7 @@ from wengert.run.loops import (
     asked_for,
     entered,
     left,
+    located,
     noted,
     operand_deltas,
 )
@@ -64,16 +65,18 @@ class Evaluation(Tapes):
 
     __slots__ = (
         *("buffers", "doubts", "goes_back", "held", "order", "segments", "reach", "refs", "resolved"),
-        *("executor", "live", "snapshot", "trains", "update", "variables"),
+        *("executor", "live", "snapshot", "trains", "update", "variables", "watched", "watchers"),
     )
 
     in_order: ClassVar[bool] = True  # whether nodes are computed one by one, or several at a time
 
-    def __init__(self, snapshot: int, loops: Loops = ONE_THREAD) -> None:
+    def __init__(self, snapshot: int, loops: Loops = ONE_THREAD, watched: bool = False) -> None:
         super().__init__(loops)
         self.snapshot = snapshot
         self.executor: Executor | None = None  # of a run of several questions, where this is for all of them
         self.live = 0  # tapes of such a run
+        self.watched = watched  # goes node by node, and each is told
+        self.watchers: Sequence[Watcher] = ()  # in such a one, of the weights that have been met
         self.trains = False  # whether the deltas of weights are committed
         self.buffers: dict[int, Ref] = {}  # of the weights read, by the identity of their data
         self.held: list[Callable[[], None]] = []  # tapes that live as long as this does
@@ -113,6 +116,8 @@ class Evaluation(Tapes):
         self.update = None
         if len(failure) == 3 and isinstance(failure[1], Exception):
             self.tell(failure[1])
+        elif len(failure) == 3 and self.trains and failure[1] is None:
+            self.tell_updated()
         keep_heap()
 
     def tell(self, failure: Exception) -> None:
@@ -120,6 +125,19 @@ class Evaluation(Tapes):
         if WATCHERS:
             for watcher in watchers_of(x for x in self.values if isinstance(x, Weight)):
                 watcher.failed(failure)
+
+    def tell_updated(self) -> None:
+        """Tell of each weight that a commit has changed."""
+        for weight in [x for x in self.deltas if isinstance(x, Weight)] if self.watched else ():
+            for watcher in watchers_of([weight]):
+                watcher.updated(weight)
+
+    def _told(self, direction: str, node: Node) -> None:
+        """Tell that a node has been computed, or has sent its deltas."""
+        signature = self.resolved.get(node) or node.signature
+        what = located(node, arguments_of(node, signature, self.values))
+        for watcher in self.watchers:
+            watcher.operation(direction, what)
 
     def evaluate(self, root: Expression, context: Context, nodes: list[Node] | None = None) -> Steps[Value]:
         """The value of `root`; everything below it that has no value yet gets one: `nodes`, if known."""
@@ -155,6 +173,9 @@ class Evaluation(Tapes):
         What is too long for a plan goes in parts, each by a program of its own, if it has one.
         """
         done = 0
+        if self.watched:
+            run.check()
+            return 0  # each is told by itself
         for part in cut(nodes) if self.segments.in_parts else (nodes,):
             length = len(part)  # a run that is cancelled empties it
             computed = self._advance(part, run, whole, ends)
@@ -216,6 +237,8 @@ class Evaluation(Tapes):
         """The nodes below `root` that have no value yet, in order; the weights among them get theirs."""
         nodes, weights = below(root, self.values)
         self.read(weights)
+        if self.watched:
+            self.watchers = watchers_of(x for x in self.values if isinstance(x, Weight))
         return nodes
 
     def read(self, weights: Iterable[Weight]) -> None:
@@ -287,10 +310,12 @@ class Evaluation(Tapes):
                 self.values[node] = entered(node, template, arguments, self.values, inside)
             else:
                 self.values[node] = signature.value(*arguments)
+        if self.watched:
+            self._told("forward", node)
 
     def backward(self, context: Context) -> Steps[None]:
         """Send every delta on its way, last evaluated first, until only weights hold any."""
-        if self.tapes or self.pending or self.wanted or self.resolved or self.segments:
+        if self.tapes or self.pending or self.wanted or self.resolved or self.segments or self.watched:
             yield from self._backward_carefully(context)
         else:
             self._back(self.order[:], context.run)
@@ -316,6 +341,8 @@ class Evaluation(Tapes):
             elif (g := self.deltas.pop(node, None)) is not None:
                 with self.loops.around("backward", node):
                     self._pull(node, g)
+                    if self.watched:
+                        self._told("backward", node)
         except Exception as failure:
             failures.append(noted(failure, node, self._operands(node), "backward of "))
 

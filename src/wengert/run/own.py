@@ -25,7 +25,7 @@ from wengert.graph.store import STORE
 from wengert.graph.template import PART, JoinedTape
 from wengert.graph.variables import Substitution
 from wengert.lazy import told
-from wengert.run.careful import Watched, explain
+from wengert.run.careful import explain
 from wengert.run.commit import admitted
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns
@@ -59,8 +59,7 @@ def _finish(evaluation: Evaluation) -> None:
         Do.program(evaluation.backward).run(evaluation.executor)
     evaluation.doubts.tell()
     evaluation.loops.commit(evaluation.deltas, evaluation.snapshot)
-    if isinstance(evaluation, Watched):
-        evaluation.tell_updated()
+    evaluation.tell_updated()
 
 
 def may_train(evaluation: Evaluation, run: Run) -> None:

@@ -28,7 +28,7 @@ from wengert.graph.store import STORE
 from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import told
-from wengert.run.careful import BROUGHT, Changed, Changes, Watched, brought, explain
+from wengert.run.careful import BROUGHT, Changed, Changes, brought, explain
 from wengert.run.commit import Doubts, Interrupted
 from wengert.run.compiled.plans import WORTH, BackwardPrograms, Mode, Plans
 from wengert.run.compiled.segment import CellLoops, Segments
@@ -76,7 +76,7 @@ class Engine(NamedTuple):
         watched = bool(WATCHERS) and any(watcher.detailed for watcher in present())
         if loops is self.loops and not watched:
             return self
-        return Engine(loops=loops, evaluations=Watched if watched else Evaluation)
+        return Engine(loops=loops, evaluations=partial(Evaluation, watched=watched))
 
     def begin(self, snapshot: int, goes_back: bool = True) -> Evaluation:
         """A new evaluation."""
