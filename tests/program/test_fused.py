@@ -15,17 +15,16 @@ from tests.program.drawn import Drawn, lowered
 from wengert.arrays import HOST, all_quiet, compilers, kernels
 from wengert.arrays.abstract import Aval
 from wengert.arrays.agreement import same_but_for_nan
-from wengert.arrays.changes import carry_out
 from wengert.arrays.compilers import CCompiler, found_compiler
 from wengert.plugins import SGD
 from wengert.program import loops
 from wengert.program.emit import FusedCall
-from wengert.program.fused import FusedGroup, fused, fused_updates
+from wengert.program.fused import FusedGroup, fused
 from wengert.program.loops import axes_of, loop_text
 from wengert.program.memory import Placement
-from wengert.program.program import Eqn, Program, Var, check, effect, evaluate
+from wengert.program.program import Eqn, Program, Var, check, evaluate
 from wengert.run.compiled import program as native
-from wengert.run.compiled.program import FusedProgram, Library, PlanProgram, agrees, simplified
+from wengert.run.compiled.program import FusedProgram, Library, agrees, simplified
 
 F32, F64, BOOL = np.dtype(np.float32), np.dtype(np.float64), np.dtype(np.bool_)
 SETTINGS = SGD(learning_rate=0.1)
@@ -106,73 +105,6 @@ class TestGroups:
             if len(parts) > 1:
                 there = [e for e in group.eqns if e.source is not None and e.source.part == "forward"]
                 assert len(group.outputs) <= len(there)
-
-
-class TestUpdates:
-    def program(self, rate: Any = 0.1, direct: bool = False, kept: bool = False) -> Program:
-        """w -= rate * x.T @ d; `direct`: w -= rate * x; `kept`: the step is an output, too."""
-        x, d, target = var(2, 4), var(2, 3), var(4, 3)
-        turned = eqn(kernels.transposed, x)
-        product = eqn(np.dot, turned.result, d)
-        step = eqn(operator.mul, x if direct else product.result, rate)
-        outputs = [product.result, *[step.result] * kept]
-        effects = [effect(kernels.subtract_into, (target, step.result), {})]
-        return Program([x, d], [turned, product, step], outputs, targets=[target], effects=effects)
-
-    def test_a_step_that_nobody_else_reads_is_computed_as_it_is_subtracted(self) -> None:
-        p = self.program()
-        (update,) = fused_updates(p, fused(p)[1])
-        assert update.step is p.eqns[2]
-        assert update.old is p.effects[0]
-        assert update.new.reads == (p.targets[0], p.eqns[1].result)  # type: ignore[index] # it has targets
-
-    @pytest.mark.parametrize(
-        ("given", "refused"),
-        [({"kept": True}, ()), ({"direct": True}, ()), ({"rate": math.inf}, ()), ({}, {operator.mul})],
-        ids=["read by others", "of memory that may be a target's", "no formula", "refused"],
-    )
-    def test_steps_that_stay_equations(self, given: dict[str, Any], refused: Any) -> None:
-        p = self.program(**given)
-        assert [*fused_updates(p, fused(p)[1], refused)] == []
-
-    def test_a_step_in_a_group_stays_there(self) -> None:
-        p = self.program()
-        more = eqn(operator.neg, p.eqns[1].result)
-        step = eqn(operator.mul, more.result, 0.1)
-        p.eqns = [*p.eqns[:2], more, step]
-        p.effects = [effect(kernels.subtract_into, (*(p.targets or ()), step.result), {})]
-        _, groups = fused(p)
-        assert [group.eqns for group in groups] == [(more, step)]
-        assert [*fused_updates(p, groups)] == []
-        assert len([*fused_updates(p, [])]) == 1
-
-    @needs_compiler
-    @pytest.mark.parametrize("special", [1.0, math.nan, math.inf, -0.0])
-    def test_bits(self, tmp_path: Path, special: float) -> None:
-        compiler = found_compiler()
-        assert compiler is not None
-        p, random = self.program(), np.random.default_rng(0)
-        updates = [*fused_updates(p, ())]
-        functions = Library([update.group for update in updates]).functions(compiler, tmp_path)
-        assert all(agrees(update.group, f) for update, f in zip(updates, functions, strict=True))
-        calls = [FusedCall(update.group, f) for update, f in zip(updates, functions, strict=True)]
-        x, d, w = (random.standard_normal(s).astype(np.float32) for s in ((2, 4), (2, 3), (4, 3)))
-        x[0, 0] = w[1, 1] = special
-        expected, found = w.copy(), w.copy()
-        with all_quiet():
-            evaluate(p, [x, d], targets=[expected])
-            made = FusedProgram(p, calls, updates)
-            for _ in range(2):  # the first time it is not carried out
-                frame = made.take()
-                running = made.run((x, d), frame)
-                next(running)
-                with pytest.raises(StopIteration) as end:
-                    running.send([found])
-                made.give(frame)
-            carry_out(end.value.value[1])
-        assert same_but_for_nan(expected, found)
-        assert "multiply" not in {getattr(f, "__name__", "") for f in made.run.__globals__.values()}
-        assert made.source.count("\n") < PlanProgram(p).source.count("\n")
 
 
 LOOP = """\

@@ -18,7 +18,7 @@ import pytest
 import wengert as wg
 from wengert.arrays import compilers, kernels
 from wengert.arrays.compilers import CCompiler, CompilerError, cache_folder, found_compiler
-from wengert.plugins import Adam, LearningRate
+from wengert.plugins import Adam, AdamW, AMSGrad, LearningRate, Momentum, NAdam, RMSprop
 from wengert.run.compiled import program as native
 from wengert.run.compiled.plans import Plans
 from wengert.run.sequential import Engine, Interpreter
@@ -77,6 +77,63 @@ def test_training_has_the_same_bits() -> None:
     assert isinstance(program_of(plans), native.FusedProgram)
     assert losses == expected
     assert np.array_equal(found, data)
+
+
+class Decayed(AdamW, LearningRate): ...
+
+
+class Greatest(AMSGrad, LearningRate): ...
+
+
+class Ahead(NAdam, LearningRate): ...
+
+
+class Squares(RMSprop, LearningRate): ...
+
+
+class Moving(LearningRate, Momentum): ...
+
+
+RELATIVES = [
+    Settings(learning_rate=1e-2),
+    Decayed(learning_rate=1e-2, weight_decay=0.1),
+    Greatest(learning_rate=1e-2),
+    Ahead(learning_rate=1e-2),
+    Squares(learning_rate=1e-2),
+    Moving(learning_rate=1e-2),
+]
+
+
+@needs_compiler
+@pytest.mark.parametrize("settings", RELATIVES, ids=lambda x: type(x).__name__)
+def test_weights_and_moments_change_in_one_loop_with_the_same_bits(settings: Any) -> None:
+    """A moment that somebody has stays as it is."""
+    random = np.random.default_rng(0)
+    first = random.standard_normal((20, 16)).astype(np.float32)
+    x = random.standard_normal((40, 20)).astype(np.float32)
+    weights = [settings.array_weight(first) for _ in range(2)]
+    compiled = Plans(worth=3, native=True)
+    for i in range(90):
+        for w, plans in zip(weights, (compiled, None), strict=True):
+            loss = wg.mean(wg.square(x[i % 8 :][:32] @ w))
+            loss.train().run(
+                wg.run.Sequential(compiled=False) if plans is None else Interpreter(Engine(plans))
+            )
+        if i == 70:
+            waited()
+        if i == 80:
+            program = program_of(compiled)
+            assert isinstance(program, native.FusedProgram)
+            names = [name for name, v in weights[0].optimizer.state().items() if np.ndim(v)]
+            assert program.frame_source.count("= []") == len(names)
+            held = [weights[0].optimizer.state()[name] for name in names]
+            copies = [y.copy() for y in held]
+    assert np.array_equal(weights[0].data, weights[1].data)
+    for y, z in zip(*(w.optimizer.state().items() for w in weights), strict=True):
+        assert y[0] == z[0]
+        assert np.array_equal(y[1], z[1])
+    assert names
+    assert all(map(np.array_equal, held, copies))
 
 
 @needs_compiler

@@ -19,6 +19,7 @@ from wengert.arrays.changes import Change
 from wengert.arrays.erf import erf_in_c
 from wengert.arrays.namespace import Shape, Value
 from wengert.arrays.ownership import new_array as new_buffer
+from wengert.arrays.ownership import unused_array
 from wengert.arrays.scatter import places
 from wengert.arrays.segments import sum_rows
 
@@ -44,6 +45,7 @@ __all__ = [
     "subtract_into",
     "takes_strides",
     "transposed_copy",
+    "unused_array",
 ]
 
 Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value

@@ -24,6 +24,7 @@ from wengert.arrays.kernels import (
     numbers_beside,
     subtract_into,
     transposed,
+    unused_array,
 )
 from wengert.program.derive import AtRows
 from wengert.program.fused import FusedGroup
@@ -114,6 +115,7 @@ class ProgramText:
         self._first += [self._call(e) for e in placement.early]
         buffers = [f"b{i}" for i in range(len(placement.buffers))]
         made = [*(e.result for e in placement.early), *placement.pieces]
+        self.again: dict[Var, str] = {}  # lists of arrays for results that others get
         self.frame = [*buffers, *(self.names[x] for x in made)]
         self.begin: list[str] = []  # lines before the first equation
         self.numbers = 0  # arrays of shape () in a frame
@@ -154,7 +156,8 @@ class ProgramText:
         """The function that makes a frame."""
         buffers = self.frame[: len(self.placement.buffers)]
         cuts = map(self._cut, self.placement.buffers, buffers)
-        lines = [*cuts, *self._first, f"return {tuple_text(self.frame)}"]
+        lines = [*cuts, *self._first, *(f"{name} = []" for name in self.again.values())]
+        lines.append(f"return {tuple_text(self.frame)}")
         return function_text("frame", ["start", "rows", *buffers], lines)
 
     def body(self, after: str = "") -> list[str]:
@@ -242,11 +245,21 @@ class ProgramText:
         shape, dtype = self.value(x.shape), self.constants.name(x.dtype)
         return f"{self.names[x]} = {self.constants.name(new_buffer)}({shape}, {dtype})"
 
+    def arrays_of(self, e: Eqn) -> Iterator[str]:
+        """The lines that give the arrays which an effect writes besides its target."""
+        call = self._updates.get(e)
+        for x in () if call is None else call.group.outputs[:-1]:
+            self.names[x], self.again[x] = f"v{len(self.names)}", f"s{len(self.again)}"
+            self.frame.append(self.again[x])
+            shape, dtype = self.value(x.shape), self.constants.name(x.dtype)
+            yield f"{self.names[x]} = {self.constants.name(unused_array)}({self.again[x]}, {shape}, {dtype})"
+
     def change(self, e: Eqn) -> str:
         """The text of the changes of an effect, among those of others in a list."""
         call = self._updates.get(e)
         if call is not None:
-            given = [*self._given_to(call.group), self.names[e.arguments[0]]]
+            made = [self.names[x] for x in call.group.outputs[:-1]]
+            given = [*self._given_to(call.group), *made, self.names[e.arguments[0]]]
             return f"({self.constants.name(call.function)}, {', '.join(given)})"
         arguments, options = self._arguments(e)
         if e.function is subtract_into:

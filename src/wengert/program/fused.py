@@ -2,8 +2,7 @@
 
 Knows: that equations of one shape and element type which work element by element may become one loop where none of
 them waits for something outside that waits for another of them; that sums along the last axis, and what is computed
-from these for each line, may be part of it; that what nobody outside reads needs no memory; that a step may be computed
-as it is subtracted.
+from these for each line, may be part of it; that what nobody outside reads needs no memory.
 Refuses to know: the text of loops, who compiles it and whether it pays, where results lie, and functions without a
 formula.
 """
@@ -11,20 +10,19 @@ formula.
 from __future__ import annotations
 
 import operator
-from collections import Counter
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Mapping, Sequence
+from dataclasses import dataclass
 from math import inf, prod
 from typing import Any, Final, NamedTuple
 
 from wengert.arrays import HOST, reductions
 from wengert.arrays.abstract import Sizes, sizes_for
-from wengert.arrays.kernels import c_type, formula_of, kernel_of, literal_of, subtract_into
+from wengert.arrays.kernels import c_type, formula_of, kernel_of, literal_of
 from wengert.program.program import Argument, Eqn, Function, Program, Var, in_order, vars_in, waits_of
 
 __all__ = [
-    *("EXACT", "REDUCTIONS", "FusedGroup", "FusedUpdate", "Fusing", "Space", "fused", "fused_updates"),
-    *("is_view", "operands_of", "reduced_space", "seconds_of"),
+    *("EXACT", "REDUCTIONS", "FusedGroup", "FusedUpdate", "Fusing", "Space", "fused"),
+    *("is_view", "loops_of", "operands_of", "reduced_space", "seconds_of", "space_of"),
 ]
 
 _MOST_OPERANDS: Final = 26  # of a loop, results included: more compete for the cache; numpy takes 64
@@ -89,6 +87,25 @@ class FusedGroup:
         return sum(seconds) - max(seconds)
 
 
+class FusedUpdate(NamedTuple):
+    """An effect that subtracts from a target what some equations make for nobody else: all as one group.
+
+    In place of the `old` effect comes the `new` one, which reads what the equations read. It writes what they leave
+    besides the step, such as the next moments, into arrays that are given for it, and the target last.
+    """
+
+    group: FusedGroup
+    old: Eqn
+    new: Eqn
+    steps: tuple[Eqn, ...]  # that are computed as the target changes
+
+
+def loops_of(groups: Sequence[FusedGroup], updates: Sequence[FusedUpdate]) -> list[FusedGroup]:
+    """The groups that are left beside those of updates, and these."""
+    gone = {e for update in updates for e in update.steps}
+    return [*(group for group in groups if group.eqns[0] not in gone), *(update.group for update in updates)]
+
+
 def fused(
     p: Program, refused: Container[Function] = (), fusing: Fusing | None = None
 ) -> tuple[list[Eqn], list[FusedGroup]]:
@@ -105,51 +122,6 @@ def fused(
         units.join_siblings()
     groups = [group for unit in units.members if (group := units.group(unit)) is not None]
     return units.ordered(), groups
-
-
-class FusedUpdate(NamedTuple):
-    """An effect that subtracts from a target what one equation makes: the two as a group.
-
-    In place of the `old` effect comes the `new` one, which reads what the equation read.
-    """
-
-    group: FusedGroup
-    old: Eqn
-    new: Eqn
-
-    @property
-    def step(self) -> Eqn:
-        """The equation that nobody needs any more."""
-        return self.group.eqns[0]
-
-
-def fused_updates(
-    p: Program, groups: Iterable[FusedGroup], refused: Container[Function] = ()
-) -> Iterator[FusedUpdate]:
-    """The effects whose steps are equations that nobody else reads and that are in none of the `groups`.
-
-    Such an equation is computed while targets change already, so it may only read memory that is no target's.
-    """
-    made = {e.result: e for e in p.eqns}
-    apart = {e for group in groups for e in group.eqns}
-    uses = Counter([*vars_in(tuple(p.outputs)), *(x for e in (*p.eqns, *p.effects) for x in e.reads)])
-    for old in p.effects:
-        subtracted = old.arguments[1] if old.function is subtract_into else None
-        step = made.get(subtracted) if isinstance(subtracted, Var) else None
-        if step is None or step in apart or step.function in refused or uses[step.result] > 1:
-            continue
-        own = all(x.aval.form == "number" or (x in made and _is_new(made[x])) for x in step.reads)
-        target, space = old.arguments[0], space_of(step, EXACT)
-        if own and space is not None and space == (target.shape, target.dtype):
-            changed = Eqn(operator.sub, (target, step.result), {}, Var(step.result.aval))
-            inputs = (*dict.fromkeys(step.reads), target)
-            group = FusedGroup((step, changed), inputs, (changed.result,), space, EXACT)
-            yield FusedUpdate(group, old, replace(old, arguments=(target, *step.reads)))
-
-
-def _is_new(e: Eqn) -> bool:
-    """True if the result of an equation has memory that nothing else has."""
-    return e.pure and kernel_of(e.function).fresh
 
 
 def space_of(e: Eqn, fusing: Fusing) -> Space | None:

@@ -1,21 +1,24 @@
 """The memory of a program: which values share it, how long each is needed, and in which buffer a result lies.
 
 Knows: that a result may lie in an array that is given for it, in one that outlives the program and has a key, in a
-piece of another result, or in a buffer that is used again and again.
+piece of another result, or in a buffer that is used again and again; that a loop may read a target that it changes, as
+it reads an element of each operand before it writes one, but no other target, which may have changed before.
 Refuses to know: how many rows there are, who owns a buffer, and text.
 """
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from wengert.arrays import HOST
 from wengert.arrays.abstract import Sizes
-from wengert.arrays.kernels import VIEWS, kernel_of, takes_strides
-from wengert.program.fused import FusedGroup
-from wengert.program.program import Argument, Eqn, Var, vars_in
+from wengert.arrays.kernels import VIEWS, kernel_of, subtract_into, takes_strides
+from wengert.program.fused import EXACT, FusedGroup, FusedUpdate, space_of
+from wengert.program.program import Argument, Eqn, Function, Program, Var, mapped, vars_in
 from wengert.program.simplify import Pieces
 
 Roots = frozenset[Var]
@@ -228,3 +231,70 @@ def _is_view(e: Eqn) -> bool:
         parts = others[0] if isinstance(others[0], tuple) else (others[0],)
         return all(isinstance(part, _BASIC) for part in parts)
     return e.function in VIEWS and x.compact
+
+
+def fused_updates(
+    p: Program, groups: Iterable[FusedGroup], refused: Container[Function] = ()
+) -> Iterator[FusedUpdate]:
+    """The effects whose steps are made by one equation, or one of the `groups`, for nobody else.
+
+    As targets change already these may only read memory that is no target's, and what their own target was before.
+    """
+    updates = _Updates(p, groups)
+    for old in p.effects:
+        found = updates.of(old, refused) if old.function is subtract_into else None
+        if found is not None:
+            yield found
+
+
+class _Updates:
+    """All that tells which equations may be computed as a target changes."""
+
+    def __init__(self, p: Program, groups: Iterable[FusedGroup]) -> None:
+        self._before, self._apart = p.before, {*p.apart}
+        self._made = {e.result: e for e in p.eqns}
+        self._group_of = {e: group for group in groups for e in group.eqns}
+        self._uses = Counter(x for e in (*p.eqns, *p.effects) for x in e.reads)
+        self._leaving = {*vars_in(tuple(p.outputs))}
+        self._early = {*vars_in(tuple(p.outputs[:1]))}  # read before anything changes
+        self._changes = Counter(e.arguments[0] for e in p.effects)
+
+    def of(self, old: Eqn, refused: Container[Function]) -> FusedUpdate | None:
+        """The update that an effect becomes; None where it stays as it is."""
+        target, subtracted = old.arguments
+        step = self._made.get(subtracted) if isinstance(subtracted, Var) else None
+        if step is None or step.function in refused:
+            return None
+        steps: tuple[Eqn, ...] = (step,)
+        space, of = space_of(step, EXACT), self._group_of.get(step)
+        if of is not None:
+            steps, space = of.eqns, None if of.along_lines else of.space
+        if space is None or space != (target.shape, target.dtype) or not self._alone(steps, step):
+            return None
+        inputs = dict.fromkeys(x for e in steps for x in e.reads if self._made.get(x) not in steps)
+        before = self._before.get(target)
+        if not all(self._is_apart(x) or (x is before and self._changes[target] == 1) for x in inputs):
+            return None
+        eqns = [_with(e, before, target) if before in e.reads else e for e in steps]
+        eqns.append(Eqn(operator.sub, (target, step.result), {}, Var(step.result.aval)))
+        read = tuple(x for x in inputs if x is not before)
+        written = (*(e.result for e in steps if e.result in self._leaving), eqns[-1].result)
+        group = FusedGroup(tuple(eqns), (*read, target), written, space, EXACT)
+        return FusedUpdate(group, old, replace(old, arguments=(target, *read)), steps)
+
+    def _alone(self, eqns: Sequence[Eqn], step: Eqn) -> bool:
+        """True if what these make is read by each other alone, but for the step, which one effect reads."""
+        within = Counter(x for e in eqns for x in e.reads)
+        outside = {e.result: self._uses[e.result] - within[e.result] for e in eqns}
+        early = not self._early.isdisjoint(outside)
+        return outside.pop(step.result) == 1 and not early and not any(outside.values())
+
+    def _is_apart(self, x: Var) -> bool:
+        """True if it is a number, or its memory is no target's."""
+        e = self._made.get(x)
+        new = e is not None and e.pure and kernel_of(e.function).fresh
+        return new or x.aval.form == "number" or x in self._apart
+
+
+def _with(e: Eqn, before: Var | None, target: Var) -> Eqn:
+    return replace(e, arguments=mapped(lambda x: target if x is before else x, e.arguments))

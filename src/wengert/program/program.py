@@ -119,6 +119,7 @@ class Program:
     """Equations in order, from `inputs` to `outputs`; the first `forward` of them are its first part.
 
     When all are known, `targets` are there, and the `effects` change them. Without targets nothing is changed.
+    What a target was `before` may be an input, too; no target has the memory of the inputs that are `apart`.
     """
 
     inputs: Sequence[Var]
@@ -127,6 +128,8 @@ class Program:
     forward: int | None = None
     targets: Sequence[Var] | None = None
     effects: Sequence[Eqn] = ()
+    before: Mapping[Var, Var] = field(default_factory=dict)
+    apart: Sequence[Var] = ()
 
     def __str__(self) -> str:
         return "\n".join(line for _, line in printed_lines(self))

@@ -387,6 +387,8 @@ class _Stacking:
             p.outputs,
             targets=targets,
             effects=[e for e in eqns if e.effect],
+            before={**p.before, **{x.var: self.arenas[places].var for places, x in self.targets.items()}},
+            apart=p.apart,
         )
         return Stacked(made, arenas, [arenas.index(places) for places in self.targets], kept)
 

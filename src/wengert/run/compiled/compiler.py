@@ -44,9 +44,9 @@ from wengert.program.derive import (
     capture,
     leaving,
 )
-from wengert.program.fused import FusedGroup, fused, fused_updates
+from wengert.program.fused import FusedGroup, fused, loops_of
 from wengert.program.loops import C, loop_text
-from wengert.program.memory import aliases
+from wengert.program.memory import aliases, fused_updates
 from wengert.program.program import Argument, Eqn, Program, Var, vars_in
 from wengert.run.compiled.binder import binder
 from wengert.run.compiled.device import DeviceProgram
@@ -521,7 +521,7 @@ def _texts(p: Program, dialect: str) -> list[Callable[[str], str]]:
     if dialect == "cuda":
         return [kernel.text for kernel in for_device(p).kernels]
     _, groups = fused(p := simplified(p))
-    return [partial(_loop, group) for group in (*groups, *(x.group for x in fused_updates(p, groups)))]
+    return [partial(_loop, group) for group in loops_of(groups, [*fused_updates(p, groups)])]
 
 
 def _loop(group: FusedGroup, name: str) -> str:

@@ -119,9 +119,11 @@ class LoweredLoss(Lowering):
     def program(self, updating: Updating | None) -> Program:
         """The program of all that has been written down."""
         outputs = bare(tuple(self.outputs(updating)))
-        targets = None if updating is None else [x.var for x in updating.targets]
-        b = self.builder
-        return Program(self.inputs, b.eqns, outputs, targets=targets, effects=b.effects)
+        b, up = self.builder, updating
+        if up is None:
+            return Program(self.inputs, b.eqns, outputs, effects=b.effects)
+        targets, before = [x.var for x in up.targets], {up.targets[i].var: x for i, x in enumerate(up.before)}
+        return Program(self.inputs, b.eqns, outputs, None, targets, b.effects, before=before, apart=up.own)
 
 
 def lowered_in_steps(
@@ -231,6 +233,8 @@ class Updating:
         self.told: list[tuple[Weight, tuple[str, ...]]] = []
         self.states: list[Any] = []  # Any: the new states of all, in that order, tracers and constants
         self.targets: list[Tracer] = []  # what is changed in place
+        self.before: list[Var] = []  # of each of them the input that has its data
+        self.own: list[Var] = []  # inputs that are states: a pure step keeps nothing that is a weight's
         self.scalars: list[Any] = []  # Any: new values of weights that are numbers, tracers
         self.named: list[Weight] = []  # those whose steps ask for their names
         self.dropped: list[str] = []  # what a commit has told an optimizer, and its step has no more use for
@@ -302,7 +306,9 @@ class Updating:
                 return None
             staged = optimizer.staged_with(settings[id(weight.settings)])
             for name in state:
-                setattr(staged, name, of.read(partial(_state, weight, name)))
+                state_of = of.read(partial(_state, weight, name))
+                self.own.append(state_of.var)
+                setattr(staged, name, state_of)
             stands: Any = _Weight(weight, of.data[weight], staged, self.named)  # Any: it stands for it
             found[weight] = Update(stands, delta, staged)
         return found
@@ -353,6 +359,7 @@ class Updating:
                 continue
             target = builder.input(data.var.aval)
             self.targets.append(target)
+            self.before.append(data.var)
             if isinstance(step, LazyDelta):
                 step.changes(target)
             else:

@@ -43,9 +43,9 @@ from wengert.arrays.kernels import BY_PROCESSOR, new_buffer
 from wengert.errors import DeviceError, ProgramWarning, WengertError
 from wengert.program.build import NoProgram
 from wengert.program.emit import FusedCall, ProgramText
-from wengert.program.fused import FusedGroup, FusedUpdate, fused, fused_updates, seconds_of
+from wengert.program.fused import FusedGroup, FusedUpdate, fused, loops_of, seconds_of
 from wengert.program.loops import C, axes_of, loop_text
-from wengert.program.memory import Placement
+from wengert.program.memory import Placement, fused_updates
 from wengert.program.program import Eqn, Function, Program, Values, Var, assign, vars_in
 from wengert.program.simplify import assembled, copied_once, needed
 from wengert.program.text import executed, function_text
@@ -114,6 +114,7 @@ class PlanProgram:
         self._frame: Callable[..., tuple[Value, ...]] = scope.pop("frame")
         self._forms = [(sizes_for(b.shape, 0), b.dtype) for b in text.placement.buffers]
         self._numbers = text.numbers
+        self._again: int = sum(prod(x.shape) * x.dtype.itemsize for x in text.again)  # bytes
         self.free: list[tuple[Value, ...]] = []  # frames
 
     def outputs(self, inputs: Sequence[Value]) -> tuple[Value, ...]:
@@ -161,7 +162,7 @@ class PlanProgram:
     def size(self) -> int:
         """Bytes of its code, and of the frames that it keeps between runs, one at least."""
         frame: int = sum(prod(shape) * dtype.itemsize for shape, dtype in self._forms)
-        frame += _NUMBER * self._numbers
+        frame += _NUMBER * self._numbers + self._again
         return LINE * self.source.count("\n") + frame * max(1, len(self.free))
 
 
@@ -220,10 +221,11 @@ class PlanText(ProgramText):
         self, body: Iterable[str] | None = None, changed: str | None = None, late: Iterable[str] = ()
     ) -> list[str]:
         """All lines, with others in place of the body or of what `changed`, and some before the last one."""
-        p = self.program
-        found = [] if self._by_place else [_unpacked(self.inputs, "inputs")]
-        found += [_unpacked(self.frame, "frame"), *self.begin]
-        found += self.body() if body is None else body
+        p, found = self.program, [*(self.body() if body is None else body)]
+        if p.targets is not None:
+            found += [line for e in p.effects for line in self.arrays_of(e)]
+        unpacked = [] if self._by_place else [_unpacked(self.inputs, "inputs")]
+        found = [*unpacked, _unpacked(self.frame, "frame"), *self.begin, *found]
         if p.targets is not None:
             found.append(_unpacked([self.names[x] for x in p.targets], f"yield {self.value(p.outputs[0])}"))
         found += late
@@ -330,7 +332,7 @@ class Candidate:
             self._p = p = simplified(p)
             self._eqns, groups = fused(p, COMPILING.refused)
             self._updates = [*fused_updates(p, groups, COMPILING.refused)]
-            self._found = Library([*groups, *(update.group for update in self._updates)])
+            self._found = Library(loops_of(groups, self._updates))
         library, folder = self._found, cache_folder()
         saves = sum(group.saves for group in library.groups)
         if not library.groups or not (runs * saves >= COMPILING_SECONDS or library.known(compiler, folder)):
@@ -359,7 +361,7 @@ class FusedProgram(PlanProgram):
     def __init__(self, p: Program, calls: Sequence[FusedCall], updates: Sequence[FusedUpdate] = ()) -> None:
         of = {call.group: call for call in calls}
         changed = {update.old: update for update in updates if update.group in of}
-        steps = {update.step for update in changed.values()}
+        steps = {e for update in changed.values() for e in update.steps}
         news = {update.new: of.pop(update.group) for update in changed.values()}
         effects = [changed[e].new if e in changed else e for e in p.effects]
         p = replace(p, eqns=[e for e in p.eqns if e not in steps], effects=effects)
