@@ -163,31 +163,23 @@ class Interpreter:
 
     def _train_also(self, asked: Also, context: Context) -> Steps[Any]:
         """The loss, and the values of a structure beside it."""
-        if context.whole and not context.followed:
-            plans = None if BROUGHT or WATCHERS else self.engine.plans
-            if plans is not None and plans.keeps(asked.loss, "train", asked.outputs):
-                # a generator less a step
-                return STORE.training(
-                    partial(_train, asked.loss, asked.outputs, context, self.engine, rebuild=asked.rebuild)
-                )
-        return self._train_beside(asked, context)
-
-    def _train_beside(self, asked: Also, context: Context) -> Steps[Any]:
-        also = asked.outputs
-        if context.whole and not context.followed:
-            plans = None if BROUGHT or WATCHERS else self.engine.plans
-            work = partial(_train, asked.root, also, context, self.engine.telling(asked.root))
-            found = yield from STORE.training(work)
-            loss, *values = found if also else (found,)
-            if plans is not None:
-                plans.keep_like(asked.loss, asked.root)
-        else:
+        if not context.whole or context.followed:
             evaluation = self.engine.evaluation(context, goes_back=True, x=asked.root)
             loss = yield from part_trained(evaluation, asked.root, context)
             values = []
-            for x in also:
+            for x in asked.outputs:
                 values.append((yield from part_predicted(evaluation, x, context)))
-        return loss, asked.rebuild(values)
+            return loss, asked.rebuild(values)
+        plans = None if BROUGHT or WATCHERS else self.engine.plans
+        kept = plans is not None and plans.keeps(asked.loss, "train", asked.outputs)
+        root = asked.loss if kept else asked.root
+        engine = self.engine.telling(root)
+        found = yield from STORE.training(
+            partial(_train, root, asked.outputs, context, engine, rebuild=asked.rebuild)
+        )
+        if plans is not None and not kept:
+            plans.keep_like(asked.loss, asked.root)
+        return found
 
     def gradients(self, loss: object, wrt: object, context: Context, /) -> Steps[Any]:
         """The deltas of the loss at each expression that is wanted, in their structure; no weight changes."""
@@ -553,7 +545,7 @@ def _train(
 def _together(found: Any, rebuild: Rebuild | None) -> Any:  # Any: data of every type, and a structure of them
     if rebuild is None:
         return found
-    loss, *values = found
+    loss, *values = found if type(found) is tuple else (found,)
     return loss, rebuild(values)
 
 
