@@ -13,7 +13,7 @@ from typing import Any
 from wengert.arrays import Namespace
 from wengert.graph.operation import Rules
 from wengert.plugins.plugin import Plugin
-from wengert.run.careful import Changed, bring
+from wengert.run.loops import Changed, bring
 
 Function = Callable[..., Any]  # Any: operations and rules of every type
 

@@ -28,12 +28,11 @@ from wengert.profiling.record import NOWHERE, Part, ProfileRecord, origin_of
 from wengert.run import Batched, Parallel, Sequential, loops
 from wengert.run.batching.cache import ScheduleCache
 from wengert.run.batching.executor import batching_engine
-from wengert.run.careful import Changed
 from wengert.run.commit import Changing, commit
 from wengert.run.compiled.plan import Bound
 from wengert.run.compiled.plans import Making, Mode, Plans
 from wengert.run.evaluation import Evaluation
-from wengert.run.loops import ONE_THREAD
+from wengert.run.loops import ONE_THREAD, Changed
 from wengert.run.sequential import Engine, Interpreter, asked_root
 
 _WORTH: Final = 2  # runs of a structure until it has a program that is timed

@@ -2,19 +2,24 @@
 
 Knows: the fast cases of a node, and that the loops are plain functions over dictionaries because nothing in
 Python is faster; that the delta for a tape which came from a `Do` is a sum that is carried out only if
-somebody asks for it.
-Refuses to know: binds, open kinds, who waits; a node that needs such care stops the forward loop.
+somebody asks for it; that a node's signature stands for its meaning, so that another meaning is another signature, made
+once, of which fast loops and plans know nothing.
+Refuses to know: binds, open kinds, who waits, which is care that stops the forward loop; who wants other rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial, reduce
 from operator import add
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeAlias
+from weakref import ref
 
 from wengert.arrays import (
+    HOST,
+    Namespace,
     Value,
     all_quiet,
     dtype_of,
@@ -25,9 +30,9 @@ from wengert.arrays import (
     without_memory,
 )
 from wengert.control import Do
-from wengert.errors import combine, raise_all
+from wengert.errors import ArgumentError, combine, raise_all
 from wengert.graph.node import Expression, Node
-from wengert.graph.operand import value_kind
+from wengert.graph.operand import shown, value_kind
 from wengert.graph.operation import (
     CELL,
     CONSTANT_NODE,
@@ -36,13 +41,18 @@ from wengert.graph.operation import (
     NODE_CONSTANT,
     NODE_NODE,
     UNARY,
+    Case,
+    Operation,
+    Rules,
     Signature,
 )
-from wengert.graph.order import PORTION
+from wengert.graph.order import PORTION, below
 from wengert.graph.template import Template, template_of
 from wengert.graph.weights import Weight
 from wengert.lazy import without_products
+from wengert.ops.families import operation_of
 from wengert.run.commit import Stepped, commit, stepped
+from wengert.site import user_position
 
 Values = dict[Any, Value]  # Any: expressions, and `inside_of` a call
 Failure = tuple[Exception, ...]
@@ -429,3 +439,118 @@ def _what(node: Node, operands: Sequence[Value]) -> str:
 def described(x: Value) -> str:
     """A value by shape and dtype."""
     return f"{shape_of(x)} {dtype_of(x)}" if is_array(x) else value_kind(x).text()
+
+
+# -- other rules, or the functions of another array library ---------------------------------------
+
+# Any: operations and rules of all types
+Changes: TypeAlias = Mapping[Callable[..., Any], Callable[..., Any] | Rules]
+
+
+_FUNCTIONS = [
+    name
+    for cls in Namespace.__mro__
+    for name, member in vars(cls).items()
+    if callable(member) and name[0] != "_"
+]
+
+
+class Changed(Loops):
+    """Loops with other rules: every node is left to the careful part of an evaluation, which asks for its meaning."""
+
+    def __init__(self, rules: Changes | None, arrays: Namespace | None) -> None:
+        if rules is not None and not isinstance(rules, Mapping):
+            raise ArgumentError(
+                f"`rules` is a dict of operations, as in {{wg.relu: rule}}; got {shown(rules)}\n  at {user_position()}"
+            )
+        missing = [name for name in _FUNCTIONS if arrays is not None and not hasattr(arrays, name)]
+        if missing:
+            raise ArgumentError(
+                f"`arrays` has the functions of wengert.arrays.Namespace; {shown(arrays)} lacks "
+                f"{', '.join(missing[:3])}{' and others' * (len(missing) > 3)}\n  at {user_position()}"
+            )
+        self._rules = {_operation_of(public): rule for public, rule in (rules or {}).items()}
+        self._arrays = arrays
+        self._made: dict[Signature, Signature] = {}
+
+    def same(self, other: Changed) -> bool:
+        """True if both mean the same."""
+        return self is other or (self._rules == other._rules and self._arrays is other._arrays)
+
+    def forward(
+        self, nodes: list[Node], values: Values, failed: dict[Expression, Failure], ends: Ends | None = None
+    ) -> int:
+        return 0
+
+    def meaning(self, signature: Signature) -> Signature:
+        found = self._made.get(signature)
+        if found is None:
+            found = self._made[signature] = self._changed(signature)
+        return found
+
+    def _changed(self, signature: Signature) -> Signature:
+        if signature.mode == CELL:
+            raise ArgumentError(
+                f"{signature.operation.name} is a cell, whose inside an executor with `rules` or `arrays` does "
+                "not see; call the function without @cell in such a run"
+            )
+        operation, rule = signature.operation, self._rules.get(signature.operation)
+        if rule is None and self._arrays is None:
+            return signature
+        if isinstance(rule, Rules):
+            rules = rule
+        else:
+            usual = operation.rules_for(signature.kinds)
+            rules = replace(usual, value=usual.value if rule is None else rule)
+        if rules is not rule or self._arrays is not None:
+            rules = replace(rules, pure=False)  # nobody has promised anything of this rule or these functions
+        operation = Operation(operation.name, rules, operation.module, listed=False)
+        made = Signature(operation, signature.kinds, signature.attributes)
+        case = Case(made.kinds, made.kind)
+        if self._arrays is not None and case.xp is HOST:
+            case.xp = self._arrays
+            made.value, made.pulls = made.bound_to(case)
+        return made
+
+
+# By settings; empty, it costs a run nothing: a WeakKeyDictionary takes 0.15 us to say so.
+BROUGHT: Final[dict[ref[object], Changed]] = {}
+
+
+def bring(settings: object, loops: Changed) -> None:
+    """Have runs of weights with these settings follow other rules, as long as the settings live."""
+    BROUGHT[ref(settings, _forget)] = loops
+
+
+def _forget(settings: ref[object]) -> None:
+    BROUGHT.pop(settings, None)
+
+
+def brought(usual: Loops, x: Expression) -> Loops:
+    """The loops that settings of weights below `x` bring, else the usual ones; those of an executor hold in any case.
+
+    Raises ArgumentError where they differ: a run has one meaning.
+    """
+    own = usual.usual
+    if not BROUGHT or (isinstance(own, Changed) and not any(own is loops for loops in [*BROUGHT.values()])):
+        return usual
+    nodes, weights = below(x, ())
+    sources = [y for node in nodes if node.signature.mode == EXTERNAL for y in node.operands]
+    met = [*weights, *(y for y in sources if isinstance(y, Weight))]
+    known = [*BROUGHT.items()]
+    found = {w: loops for w in met for settings, loops in known if settings() is w.settings}
+    first = own if isinstance(own, Changed) else next(iter(found.values()), None)
+    for w, loops in found.items():
+        if first is not None and not loops.same(first):
+            raise ArgumentError(
+                f"the settings of {w!r} bring other rules or arrays than those which this run has followed before; run "
+                "them apart, or give the run an executor, as in run.Sequential(rules=..., arrays=...)"
+            )
+    return usual if first is None or first is own else usual.like(first)
+
+
+def _operation_of(public: object) -> Operation:
+    found = operation_of(public)
+    if found is None:
+        raise ArgumentError(f"`rules` has operations as keys, as in {{wg.relu: rule}}; got {shown(public)}")
+    return found

@@ -2,35 +2,45 @@
 
 Knows: how parts of a run (`predict`, `train`, `gradients`, and a `backward` by hand) share the values of one
 evaluation; that the deltas of all trainings of a run add up, so that a run which fails anywhere changes nothing;
-how long a tape lives.
+how long a tape lives; that of a value that refuses a run the cause lies among its operands, and of a delta among the
+derivatives before it, which is asked after the run, so that a good run pays nothing.
 Refuses to know: how an evaluation computes, and the question that is a whole run, which needs none of this.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
 from typing import Any, Final, TypeAlias
 
-from wengert.arrays import Value, copied, is_array
+from wengert.arrays import Value, all_quiet, copied, is_array, is_finite, one_like
 from wengert.control import Context, Do, Run, Steps, UnitContinuation
 from wengert.control.do import questions
 from wengert.differentiable import Tape
-from wengert.errors import TapeReleasedError
-from wengert.graph.node import Expression
+from wengert.errors import NonFiniteError, TapeReleasedError
+from wengert.graph.kinds import Column
+from wengert.graph.node import Expression, Node
+from wengert.graph.operand import value_kind
+from wengert.graph.operation import CELL, EXTERNAL
 from wengert.graph.order import below
 from wengert.graph.products import zero_of
 from wengert.graph.store import STORE
 from wengert.graph.template import PART, JoinedTape
 from wengert.graph.variables import Substitution
-from wengert.lazy import told
-from wengert.run.careful import explain
+from wengert.lazy import dense, told
 from wengert.run.commit import admitted
 from wengert.run.compiled.segment import Segments
 from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.gradient import Wanted
-from wengert.run.loops import Loops
+from wengert.run.loops import (
+    Loops,
+    accumulate,
+    arguments_of,
+    left,
+    located,
+    operand_deltas,
+)
 from wengert.run.tapes import OwnTape, handed_over
 
 Choice: TypeAlias = Callable[[Expression], Expression]
@@ -189,3 +199,97 @@ def _deltas(evaluation: Evaluation, loss: Expression, context: Context) -> Steps
 def private(value: Value, of: Expression) -> Any:
     """Data for one asker, of a value that others still read."""
     return handed_over(copied(value) if is_array(value) else value, of.kind, {})
+
+
+# -- the origin of infinity or NaN ------------------------------------------------------------------
+
+_NUMBERS = (Column.DOUBLE, Column.FLOAT, Column.ARRAY)
+
+
+def explain(evaluation: Evaluation, loss: Expression, refusal: Exception) -> None:
+    """Add a note to a `NonFiniteError`: the first operation that gave what is not finite, if one can be named."""
+    if not isinstance(refusal, NonFiniteError):
+        return
+    with all_quiet():
+        evaluation = _complete(evaluation, loss)
+    if loss not in evaluation.values:
+        return
+    origin = _origin(evaluation, loss)
+    if origin is not None:
+        refusal.add_note(f"first not finite: {_text(evaluation, origin)}")
+    else:
+        with all_quiet():
+            node = _origin_of_delta(evaluation, loss)
+        if node is not None:
+            refusal.add_note(f"first not finite: backward of {_text(evaluation, node)}")
+
+
+def _complete(evaluation: Evaluation, loss: Expression) -> Evaluation:
+    """An evaluation with every node's value, which one that made a plan, or ran in batches, does not keep."""
+    if evaluation.order:
+        evaluation.segments.open_all(evaluation)
+        return evaluation
+    again = Evaluation(evaluation.snapshot)
+    with suppress(Exception):  # a bind asks its function once more; the refusal is told in any case
+        Do.program(partial(again.evaluate, loss)).run()
+    return again
+
+
+def _text(evaluation: Evaluation, x: Expression) -> str:
+    if not isinstance(x, Node):
+        return repr(x)
+    signature = evaluation.resolved.get(x) or x.signature
+    operands = () if signature.mode == EXTERNAL else arguments_of(x, signature, evaluation.values)
+    return located(x, operands)
+
+
+def _broken(value: Value) -> bool:
+    return value_kind(value).column in _NUMBERS and not is_finite(value)
+
+
+def _origin(evaluation: Evaluation, loss: Expression) -> Expression | None:
+    """First node below the loss on a path of values that are not finite; None if the loss is finite."""
+    values = evaluation.values
+    if loss not in values or not _broken(values[loss]):
+        return None
+    reached, waiting = {loss}, [loss]
+    while waiting:
+        x = waiting.pop()
+        for y in _below(evaluation, x):
+            if y in values and y not in reached and _broken(values[y]):
+                reached.add(y)
+                waiting.append(y)
+    first = [x for x in reached if not isinstance(x, Node)] + [x for x in evaluation.order if x in reached]
+    return first[0] if first else None
+
+
+def _below(evaluation: Evaluation, x: Expression) -> list[Expression]:
+    """The expressions that the value of `x` is made of; of a bind, what it gave."""
+    tape = evaluation.tapes.get(x) if isinstance(x, Node) else None
+    if isinstance(tape, OwnTape) and tape.source is not None:
+        return [tape.source]
+    return [y for y in x.operands if isinstance(y, Expression)] if isinstance(x, Node) else []
+
+
+def _origin_of_delta(evaluation: Evaluation, loss: Expression) -> Node | None:
+    """The node whose derivative gave the first delta that is not finite; those of a user's tape are not followed."""
+    values = evaluation.values
+    deltas: dict[Expression, Value] = {loss: one_like(values[loss])}
+    for node in reversed(evaluation.order):
+        signature = evaluation.resolved.get(node) or node.signature
+        g = deltas.pop(node, None)
+        if g is None:
+            continue
+        if signature.mode == EXTERNAL:
+            sent = [(y, g) for y in _below(evaluation, node)]
+        elif signature.mode == CELL:
+            sent = list(left(node, g, values))
+        else:
+            arguments = arguments_of(node, signature, values)
+            found = operand_deltas(signature, g, values[node], arguments)
+            sent = [(node.operands[i], delta()) for i, delta in found]
+        for x, delta in sent:
+            if _broken(dense(delta)):
+                return node
+            accumulate(deltas, x, delta)
+    return None

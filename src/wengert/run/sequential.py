@@ -28,18 +28,18 @@ from wengert.graph.store import STORE
 from wengert.graph.watchers import WATCHERS, present
 from wengert.graph.weights import Weight
 from wengert.lazy import told
-from wengert.run.careful import BROUGHT, Changed, Changes, brought, explain
 from wengert.run.commit import Doubts, Interrupted
 from wengert.run.compiled.plans import WORTH, BackwardPrograms, Mode, Plans
 from wengert.run.compiled.segment import CellLoops, Segments
 from wengert.run.compiled.steps import steps
 from wengert.run.evaluation import Evaluation, SegmentRuns
 from wengert.run.gradient import Wanted
-from wengert.run.loops import ONE_THREAD, Loops
+from wengert.run.loops import BROUGHT, ONE_THREAD, Changed, Changes, Loops, brought
 from wengert.run.own import (
     OWN,
     Choice,
     Hold,
+    explain,
     may_train,
     of_run,
     part_gradients,
