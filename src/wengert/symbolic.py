@@ -26,6 +26,7 @@ from wengert.arrays import (
     shape_of,
 )
 from wengert.arrays.axes import broadcast_axes
+from wengert.arrays.namespace import Pair
 from wengert.errors import ShapeError
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.node import Expression
@@ -192,7 +193,6 @@ def fitted(delta: Value, of: Kind) -> Symbol:
     return delta
 
 
-Pair = tuple[int, int]
 # functions that are operations of the same name: of each element, for which shapes are made to fit; of an axis; others
 _ELEMENTWISE: Final = frozenset(
     {

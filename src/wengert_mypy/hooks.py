@@ -120,11 +120,11 @@ from wengert_mypy.partials import (
     of_transform,
     taken,
 )
-from wengert_mypy.registration import Signature, SignatureContext, takes_expressions
+from wengert_mypy.registration import Signature, takes_expressions
 from wengert_mypy.results import PARTS, called, parts, sharpened, split
 from wengert_mypy.sequences import SEQUENCES
 from wengert_mypy.sizes import has_sizes, sized
-from wengert_mypy.symbolic import solved, takes_computed
+from wengert_mypy.symbolic import SignatureContext, solved, takes_computed
 from wengert_mypy.wording import of_elsewhere, of_scalar, of_scalars, of_weights, refused, reworded
 from wengert_shapes import rules
 

@@ -37,7 +37,7 @@ from wengert_mypy.names import (
     SETTINGS,
     WEIGHT_PART,
 )
-from wengert_mypy.registration import SignatureContext
+from wengert_mypy.symbolic import SignatureContext
 
 MAKES: Final = frozenset({"double_weight", "float_weight", "array_weight", "data_weight", "buffer"})
 UNDECIDED: Final = frozenset(

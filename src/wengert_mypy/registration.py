@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Final, TypeAlias
+from typing import Final
 
 from mypy.nodes import (
     CallExpr,
@@ -24,7 +24,7 @@ from mypy.nodes import (
     UnaryExpr,
     Var,
 )
-from mypy.plugin import FunctionSigContext, MethodSigContext
+from mypy.plugin import MethodSigContext
 from mypy.types import (
     AnyType,
     CallableType,
@@ -69,9 +69,9 @@ from wengert_mypy.refusals import (
     not_differentiable,
     wrong_elements,
 )
+from wengert_mypy.symbolic import SignatureContext
 from wengert_mypy.wording import reworded
 
-SignatureContext: TypeAlias = FunctionSigContext | MethodSigContext
 _EXPRESSIONS: Final = (DIFFERENTIABLE, ARRAY_LITERAL)
 _OPERANDS: Final = (*_EXPRESSIONS, MASK)
 _NUMBERS: Final = (IntExpr, FloatExpr)  # expressions of which mypy's answer always stands

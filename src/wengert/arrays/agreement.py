@@ -6,7 +6,7 @@ Refuses to know: who asks, and what becomes of a way that does not agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from hashlib import sha256
 from math import prod
 from typing import Any, Final
@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from wengert.arrays.kernels import gathered, minus_one_at, ones_at, picked
-from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.namespace import Function, Shape, Value
 from wengert.arrays.scatter import places
 from wengert.arrays.stacked import CHANGES, FORMS, Case, Operand
 
@@ -28,7 +28,6 @@ __all__ = [
     "same_but_for_nan",
 ]
 
-Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 
 # functions that round nothing, and how many of their operands have to be stacked
 _EXACT: Final[Mapping[Function, int]] = {places: 1, picked: 1, minus_one_at: 1, ones_at: 1}

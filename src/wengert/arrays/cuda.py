@@ -12,15 +12,15 @@ generation", 2014, as `numpy.random.PCG64` has it; F. Brown, "Random number gene
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
-from typing import Any, Final
+from collections.abc import Mapping
+from typing import Final
 
 import numpy as np
 
 from wengert.arrays import host
 from wengert.arrays.erf import erf_in_c
 from wengert.arrays.kernels import FORMULAS, formula_of, minus_one_at, ones_at, picked
-from wengert.arrays.namespace import Value
+from wengert.arrays.namespace import Function, Value
 
 __all__ = [
     "ADDED_OPTIONS",
@@ -35,7 +35,6 @@ __all__ = [
     "standing_text",
 ]
 
-Function = Callable[..., Any]  # Any: functions of numpy and of `host`, on every kind of value
 
 OPTIONS: Final = ("--std=c++17", "--fmad=false")  # a product and a sum are rounded apart, as on the host
 # which cupy adds to them, whatever they are: float32 below 1.2e-38 is 0, and functions need no word for a device

@@ -31,14 +31,13 @@ from wengert.arrays.abstract import (
 from wengert.arrays.axes import expanded, window_counts
 from wengert.arrays.chance import dropout_mask, dropout_masks
 from wengert.arrays.dispatch import is_array
-from wengert.arrays.namespace import ScalarNamespace
+from wengert.arrays.namespace import Function, ScalarNamespace
 from wengert.arrays.ownership import is_turned
 from wengert.arrays.scatter import places, starts, within
 from wengert.arrays.segments import sum_rows
 from wengert.arrays.types import INTEGER
 from wengert.arrays.values import require_finite
 
-Function = Callable[..., Any]  # Any: functions of numpy and of numbers
 Inference = Callable[
     ..., Aval
 ]  # of a function and its arguments: abstract values, constants, and tuples of them

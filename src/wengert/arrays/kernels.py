@@ -9,7 +9,7 @@ Refuses to know: graphs, plans, and who reuses what.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from wengert.arrays import contraction, convolution, host, reductions, thin
 from wengert.arrays.changes import Change
 from wengert.arrays.erf import erf_in_c
-from wengert.arrays.namespace import Shape, Value
+from wengert.arrays.namespace import Function, Shape, Value
 from wengert.arrays.ownership import new_array as new_buffer
 from wengert.arrays.ownership import unused_array
 from wengert.arrays.scatter import places
@@ -47,8 +47,6 @@ __all__ = [
     "transposed_copy",
     "unused_array",
 ]
-
-Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 
 
 class KernelTraits(NamedTuple):

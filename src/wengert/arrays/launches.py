@@ -19,7 +19,7 @@ import numpy as np
 from wengert.arrays import contraction, host, kernels, reductions, thin
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.cuda import OPTIONS, THREADS, cuda_type, standing_text
-from wengert.arrays.namespace import Namespace, Shape, Value
+from wengert.arrays.namespace import Function, Namespace, Shape, Value
 from wengert.errors import DeviceError
 
 __all__ = [
@@ -29,7 +29,6 @@ __all__ = [
 ]
 
 Kernel = Callable[[tuple[int, ...], tuple[int, ...], tuple[Any, ...]], None]  # Any: whatever the kernel takes
-Function = Callable[..., Any]  # Any: functions of numpy and cupy, on every kind of value
 _NO_BLOCK: Final = 1 << 62
 _COLUMNS: Final = 32  # of a block that sums columns
 

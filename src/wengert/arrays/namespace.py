@@ -6,15 +6,16 @@ Refuses to know: numpy, cupy, and how anything is computed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from wengert.arrays.changes import Change
 from wengert.arrays.types import Cpu, Gpu
 
-__all__ = ["Axis", "Namespace", "Pair", "ScalarNamespace", "Shape", "Value"]
+__all__ = ["Axis", "Function", "Namespace", "Pair", "ScalarNamespace", "Shape", "Value"]
 
 Value: TypeAlias = Any  # reason: a rule is written once for arrays, numpy scalars, floats and expressions
+Function: TypeAlias = Callable[..., Any]  # Any: functions of an array library, on every kind of value
 Shape: TypeAlias = tuple[int, ...]
 Axis: TypeAlias = int | tuple[int, ...] | None
 Pair: TypeAlias = tuple[int, int]

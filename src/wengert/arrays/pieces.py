@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -19,12 +19,10 @@ from wengert.arrays.axes import count
 from wengert.arrays.blas import is_small
 from wengert.arrays.changes import Change
 from wengert.arrays.kernels import joined, minus_one_at, ones_at, picked, subtract_into
-from wengert.arrays.namespace import Axis, Namespace, Shape, Value
+from wengert.arrays.namespace import Axis, Function, Namespace, Shape, Value
 from wengert.arrays.scatter import places
 
 __all__ = ["PIECES", "REWRITES", "Recorder"]
-
-Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 
 
 class Recorder(Namespace, Protocol):

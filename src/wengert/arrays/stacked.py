@@ -25,13 +25,12 @@ from wengert.arrays.kernels import (
     subtract_into,
     transposed,
 )  # fmt: skip
-from wengert.arrays.namespace import Axis, Shape, Value
+from wengert.arrays.namespace import Axis, Function, Shape, Value
 from wengert.arrays.ownership import new_array
 from wengert.arrays.scatter import places
 
 __all__ = ["CHANGES", "FORMS", "WHOLE", "Case", "Operand", "branch", "gathered", "rows_of"]
 
-Function = Callable[..., Any]  # reason for Any: functions of numpy and of `host`, on every kind of value
 Emit = Callable[..., Any]  # calls a function, or writes the call down; Any: as Function
 
 

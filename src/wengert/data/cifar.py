@@ -17,9 +17,8 @@ from wengert.data.files import Content, check_part, in_archive, in_folder, mappe
 from wengert.data.narrow import PickledArray, unpickled
 from wengert.data.rows import Rows
 from wengert.errors import DataError
-from wengert.graph.paths import path_of
+from wengert.graph.paths import Path, path_of
 
-Path: TypeAlias = str | os.PathLike[str]
 Part: TypeAlias = Literal["train", "test"]
 COARSE: Final = 20
 FINE: Final = 100

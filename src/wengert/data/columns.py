@@ -8,20 +8,18 @@ Refuses to know: how a table was made.
 from __future__ import annotations
 
 import csv
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import fields
 from io import StringIO
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from wengert.arrays.samples import column, read_arrays
 from wengert.data.rows import Rows
 from wengert.errors import ArgumentError, DataError
-from wengert.graph.paths import opened, path_of
+from wengert.graph.paths import Path, opened, path_of
 from wengert.site import user_position
 
-Path: TypeAlias = str | os.PathLike[str]
 R = TypeVar("R", bound=Rows)
 _NAMED: Final = re.compile(r"\b(float32|float64|u?int(?:8|16|32|64)|Float32|Float64)\b")
 

@@ -29,11 +29,10 @@ from wengert.data.files import check_part, in_folder, mapped
 from wengert.data.rows import Rows
 from wengert.errors import ArgumentError, DataError
 from wengert.graph.operand import shown
-from wengert.graph.paths import path_of
+from wengert.graph.paths import Path, path_of
 from wengert.packages import optional
 from wengert.site import user_position
 
-Path: TypeAlias = str | os.PathLike[str]
 Part: TypeAlias = Literal["train", "test"]
 Seeds: TypeAlias = int | tuple[int, ...]
 _MOST: Final = 2**28  # bytes of a file without its compression; MNIST's have 47 million

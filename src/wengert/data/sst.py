@@ -13,9 +13,8 @@ from wengert.data.files import check_part
 from wengert.data.rows import Items
 from wengert.data.trees import Tree, tree
 from wengert.errors import DataError
-from wengert.graph.paths import opened, path_of
+from wengert.graph.paths import Path, opened, path_of
 
-Path: TypeAlias = str | os.PathLike[str]
 Part: TypeAlias = Literal["train", "dev", "test"]
 _LABELS: Final = 5
 

@@ -7,11 +7,13 @@ Refuses to know: what a file holds, and what is done with it.
 from __future__ import annotations
 
 import os
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
 from wengert.errors import ArgumentError, WengertError
 from wengert.graph.operand import shown
 from wengert.site import user_position
+
+Path: TypeAlias = str | os.PathLike[str]
 
 
 def path_of(who: str, given: object, wrong: type[WengertError]) -> str:

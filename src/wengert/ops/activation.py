@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal, overload
 
-from wengert.arrays import Dv, S, T
+from wengert.arrays import Dv, S, T, Value
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply, binary, unary
 from wengert.graph.batch import rowwise
@@ -32,8 +32,6 @@ from wengert.ops.joining import split
 from wengert.ops.kinds import broadcasting
 from wengert.ops.kinds import elementwise as same_shape
 from wengert.site import user_position
-
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 _FAR: Final = 1e4  # beyond it the gates below are 0 or 1 to the last bit, in both element types
 

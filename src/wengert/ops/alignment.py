@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from wengert.arrays import HOST, INTEGER, Dv, T, is_array, is_integer, within
+from wengert.arrays import HOST, INTEGER, Dv, T, Value, is_array, is_integer, within
 from wengert.errors import ArgumentError, DTypeError, ShapeError
 from wengert.graph.detached import IndexExpression
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
@@ -24,7 +24,6 @@ from wengert.ops.kinds import ruled, shape_of_operand
 from wengert.ops.reduction import logsumexp
 from wengert_shapes import losses as rules
 
-Value = Any  # arrays of numbers and of integers, and layers
 _NEVER: Final = -1e30  # the logarithm of a probability of 0; not -inf, of which differences are NaN
 
 

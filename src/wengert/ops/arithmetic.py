@@ -11,7 +11,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any, Final, overload
 
-from wengert.arrays import Dv, S, T
+from wengert.arrays import Dv, S, T, Value
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import (
@@ -29,8 +29,6 @@ from wengert.ops import kinds
 from wengert.ops.batching import aligned, by_elements
 from wengert.ops.families import broadcasting, elementwise
 from wengert.site import user_position
-
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
 @broadcasting(lambda c, g, y, a, b: g, lambda c, g, y, a, b: g, value=operator.add, pure=True)

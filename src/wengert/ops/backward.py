@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from wengert.arrays import FLOAT32
+from wengert.arrays import FLOAT32, Value
+from wengert.arrays.namespace import Pair
 from wengert.errors import DTypeError
 from wengert.graph.apply import apply, binary
 from wengert.graph.batch import rowwise
@@ -22,8 +23,6 @@ from wengert.ops.batching import aligned, all_stacked, batched_add_at, reshaped
 from wengert.ops.joining import stack
 from wengert.ops.kinds import broadcasting, common, common_device
 
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
-Pair = tuple[int, int]
 Slide = tuple[Pair, Pair, Pair]  # size, stride and dilation of windows
 
 

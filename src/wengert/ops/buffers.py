@@ -30,7 +30,6 @@ from wengert.graph.operation import Operation, Rules
 from wengert.lazy import LazyDelta, Replacement
 from wengert.site import user_position
 
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 BufferType = TypeVar("BufferType", bound=Floating, default=Any)  # Any: as of every array
 
 

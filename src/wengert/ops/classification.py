@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Final, Literal, Protocol, overload
 
-from wengert.arrays import Dv, S, T, is_array, within
+from wengert.arrays import Dv, S, T, Value, is_array, within
 from wengert.arrays.scatter import few_labels
 from wengert.elsewhere import along_one_axis
 from wengert.errors import ArgumentError, DTypeError, ShapeError, WengertError
@@ -35,8 +35,6 @@ from wengert.ops.manipulation import moveaxis, reshape
 from wengert.ops.reduction import mean, sum
 from wengert.ops.segments import segment_max
 from wengert_shapes import losses, rules
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 class AlongAxis(Protocol):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, overload
 
-from wengert.arrays import MASK, Axis, Dv, HostMask, T
+from wengert.arrays import MASK, Axis, Dv, HostMask, T, Value
 from wengert.errors import DTypeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
@@ -31,8 +31,6 @@ from wengert.ops import kinds
 from wengert.ops.batching import aligned, by_elements, reduced
 from wengert.ops.families import comparison, predicate, reduced_by
 from wengert.ops.kinds import reduced_shape
-
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
 @partial(comparison, pure=True)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from wengert.arrays import Dv, T, is_integer
+from wengert.arrays import Dv, T, Value, is_integer
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
@@ -22,7 +22,6 @@ from wengert.ops.specification import DOTS, LETTERS, Contraction, contraction, p
 from wengert.site import user_position
 from wengert_shapes import contraction as rules
 
-Value = Any  # arrays, or expressions: a rule is written once for both
 Axes = int | tuple[tuple[int, ...], tuple[int, ...]]
 
 

@@ -9,7 +9,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, overload
 
-from wengert.arrays import FLOAT32, FLOAT64, Cpu, DType, Dv, Float32, Float64, Gpu, S, T, dtype_from, moved
+from wengert.arrays import (
+    FLOAT32,
+    FLOAT64,
+    Cpu,
+    DType,
+    Dv,
+    Float32,
+    Float64,
+    Gpu,
+    S,
+    T,
+    Value,
+    dtype_from,
+    moved,
+)
 from wengert.errors import ArgumentError, DTypeError
 from wengert.generics import TypeVar
 from wengert.graph.apply import apply
@@ -29,7 +43,6 @@ from wengert.ops.batching import by_elements
 from wengert.ops.kinds import array_of, common
 from wengert.site import user_position
 
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 U = TypeVar("U", bound=Float32 | Float64, default=Float32)  # a default, as those before it have one
 
 

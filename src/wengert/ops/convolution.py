@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Any, Final
 
-from wengert.arrays import Dv, T
+from wengert.arrays import Dv, T, Value
+from wengert.arrays.namespace import Pair
 from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
@@ -31,8 +32,6 @@ from wengert.ops.manipulation import expand_dims, moveaxis, permute_dims, reshap
 from wengert.ops.padding import pad
 from wengert.ops.windows import (
     IntOrPair,
-    Pair,
-    Value,
     around,
     groups_of,
     merged,

@@ -21,6 +21,7 @@ from wengert.arrays import (
     Float64,
     S,
     T,
+    Value,
     dtype_from,
     integer_array,
     is_integer,
@@ -48,7 +49,6 @@ from wengert.ops.kinds import integers
 from wengert.site import user_position
 
 U = TypeVar("U", bound=Float32 | Float64, default=Float32)  # a default, as those before it have one
-Value = Any  # arrays of numpy, or data of any column: a rule is written once for all of them
 
 
 def _element_type(dtype: object, who: str) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from wengert.arrays import HOST, Dv, T, is_integer
+from wengert.arrays import HOST, Dv, T, Value, is_integer
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
@@ -22,8 +22,6 @@ from wengert.ops.indexing import getitem
 from wengert.ops.joining import concat
 from wengert.ops.kinds import along_axis, ruled, shape_of_operand
 from wengert_shapes import arrangement
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _delta(c: Value, g: Value, y: Value, x: Value, *, axis: int) -> Value:

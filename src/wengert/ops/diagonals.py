@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.arrays import HOST, Dv, T
+from wengert.arrays import HOST, Dv, T, Value
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.ops.comparison import where
 from wengert.ops.families import composed
@@ -16,8 +16,6 @@ from wengert.ops.indexing import getitem
 from wengert.ops.kinds import ruled, shape_of_operand
 from wengert.ops.reduction import sum
 from wengert_shapes import arrangement
-
-Value = Any  # integers and masks of numpy
 
 
 def _places(x: object) -> tuple[Value, Value]:

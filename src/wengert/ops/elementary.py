@@ -7,11 +7,11 @@ Refuses to know: shapes, which no function here changes.
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
+from wengert.arrays import Value
 from wengert.ops.families import elementwise
 
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 _LN2: Final = math.log(2.0)
 _LN10: Final = math.log(10.0)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from wengert.arrays import Dv, T
+from wengert.arrays import Dv, T, Value
 from wengert.errors import ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
@@ -25,8 +25,6 @@ from wengert.ops.kinds import array_of, ruled, shape_of_operand
 from wengert.ops.linear import matmul
 from wengert.ops.manipulation import matrix_transpose
 from wengert_shapes import arrangement
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def square(kinds: Sequence[Kind]) -> Kind:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, Final, Generic, Literal, ParamSpec, Protocol, TypeVar, cast, overload
 
-from wengert.arrays import Axis, Dv, IntegerArray, S, T, is_array
+from wengert.arrays import Axis, Dv, IntegerArray, S, T, Value, is_array
 from wengert.differentiable import Differentiable
 from wengert.elsewhere import misspelt
 from wengert.errors import ArgumentError, WengertError
@@ -47,7 +47,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Derivatives = tuple[Rule | None, ...]
 _INNER: Final = re.compile(r"^\w+: ")  # the name of the operation that an error begins with
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
 class Ruled(Protocol):

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, Literal, NamedTuple, TypeAlias, overload
 
-from wengert.arrays import Dv, T, is_integer
+from wengert.arrays import Dv, T, Value, is_integer
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
@@ -28,7 +28,6 @@ from wengert.ops.kinds import array_of, axes_in, axis_in, shape_of_operand
 from wengert.ops.manipulation import flip, moveaxis, roll
 from wengert.ops.padding import pad
 
-Value = Any  # arrays, or expressions: a rule is written once for both
 Norm = Literal["backward", "ortho", "forward"]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from wengert.arrays import Dv, T, indexed_shape, zeros_of
+from wengert.arrays import Dv, T, Value, indexed_shape, zeros_of
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.apply import apply, indexing
 from wengert.graph.batch import Batch
@@ -24,8 +24,6 @@ from wengert.lazy import LazyDelta, Rows
 from wengert.ops.batching import all_stacked, batched_getitem, batched_take, gathered, moved, shaped, summed
 from wengert.ops.kinds import array_of, axis_in, ruled, segments, segments_of_rows
 from wengert_shapes import arrangement
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _infer_getitem(kinds: Sequence[Kind], *, key: tuple[Part, ...]) -> Kind:

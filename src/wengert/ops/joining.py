@@ -12,7 +12,7 @@ from itertools import accumulate
 from math import isqrt
 from typing import Any, Final, overload
 
-from wengert.arrays import HOST, INTEGER, MASK, Dv, Float32, Float64, T, is_integer, is_number
+from wengert.arrays import HOST, INTEGER, MASK, Dv, Float32, Float64, T, Value, is_integer, is_number
 from wengert.elsewhere import along_one_axis
 from wengert.errors import ArgumentError, ShapeError, WengertError
 from wengert.graph.apply import apply
@@ -40,7 +40,6 @@ from wengert.site import user_position
 from wengert_shapes import arrangement, rules
 
 _MOST: Final = 128  # operands of one node
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _alike(kinds: Sequence[Kind]) -> tuple[Column, list[Shape], Any, Any]:  # Any: dtype and device

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from wengert.arrays import Dv, T
+from wengert.arrays import Dv, T, Value
 from wengert.errors import ShapeError
 from wengert.graph.apply import apply, binary
 from wengert.graph.batch import Batch
@@ -26,8 +26,6 @@ from wengert.ops.batching import shaped
 from wengert.ops.kinds import common, ruled
 from wengert.ops.reduction import sum
 from wengert_shapes import rules
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _infer(kinds: Sequence[Kind]) -> Kind:

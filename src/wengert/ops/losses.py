@@ -9,7 +9,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any, Literal
 
-from wengert.arrays import Dv, T
+from wengert.arrays import Dv, T, Value
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.operand import operand, shown
@@ -23,8 +23,6 @@ from wengert.ops.kinds import ruled, shape_of_operand
 from wengert.ops.norms import vector_norm
 from wengert.ops.reduction import sum
 from wengert_shapes import losses as rules
-
-Value = Any  # arrays and layers: the public functions say of which shape and element type
 
 
 def _positive(what: str, number: float) -> None:

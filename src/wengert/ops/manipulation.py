@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal, Never
 
-from wengert.arrays import Dv, S, T, is_integer
+from wengert.arrays import Dv, S, T, Value, is_integer
 from wengert.elsewhere import one_by_one
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
@@ -25,8 +25,6 @@ from wengert.ops.families import composed
 from wengert.ops.kinds import array_of, axes_in, axis_in, broadcast_batch, integers, ruled, shape_of_operand
 from wengert_shapes import arrangement, rules
 from wengert_shapes.algebra import number
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _infer_reshape(kinds: Sequence[Kind], *, shape: Shape) -> Kind:

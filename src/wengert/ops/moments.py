@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Protocol, cast, overload
 
-from wengert.arrays import Axis, Dv, T, is_number
+from wengert.arrays import Axis, Dv, T, Value, is_number
 from wengert.elsewhere import misspelt
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
@@ -28,8 +28,6 @@ from wengert.ops import kinds
 from wengert.ops.batching import reduced
 from wengert.ops.families import Reduction, defined, dressed, reduced_by, spread
 from wengert.site import user_position
-
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
 class Moment(Reduction, Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Final
 
-from wengert.arrays import Dv, S, T, integer_array, is_integer
+from wengert.arrays import Dv, S, T, Value, integer_array, is_integer
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply, binary
 from wengert.graph.batch import Batch
@@ -21,8 +21,6 @@ from wengert.graph.operators import MULTIPLY
 from wengert.ops.batching import repeated
 from wengert.ops.kinds import array_of
 from wengert.site import user_position
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _infer(kinds: Sequence[Kind]) -> Kind:

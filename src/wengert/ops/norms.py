@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from wengert.arrays import FLOAT32, Axis, Dv, T, is_number
+from wengert.arrays import FLOAT32, Axis, Dv, T, Value, is_number
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.detached import Indices
@@ -31,8 +31,6 @@ from wengert.ops.manipulation import expand_dims, reshape, roll
 from wengert.ops.reduction import max, min, sum
 from wengert.ops.sorting import count_nonzero
 from wengert_shapes import arrangement
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 @composed

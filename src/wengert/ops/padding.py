@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from numbers import Real
 from typing import Any, Final
 
-from wengert.arrays import Dv, T, is_integer, is_number
+from wengert.arrays import Dv, T, Value, is_integer, is_number
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
@@ -20,7 +20,6 @@ from wengert.graph.operation import Operation, Rules
 from wengert.ops.kinds import array_of, ruled
 from wengert_shapes import windows
 
-Value = Any  # arrays, or expressions: a rule is written once for both
 Widths = tuple[tuple[int, int], ...]
 
 

@@ -12,7 +12,8 @@ from functools import reduce
 from operator import add
 from typing import Any, Final
 
-from wengert.arrays import Dv, T
+from wengert.arrays import Dv, T, Value
+from wengert.arrays.namespace import Pair
 from wengert.graph.apply import apply
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.kinds import Column, Kind, kind
@@ -21,8 +22,6 @@ from wengert.ops.families import composed
 from wengert.ops.kinds import array_of, ruled
 from wengert.ops.windows import (
     IntOrPair,
-    Pair,
-    Value,
     merged,
     seen,
     several,

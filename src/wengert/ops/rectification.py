@@ -12,7 +12,7 @@ from math import isfinite
 from numbers import Real
 from typing import Any, Final, overload
 
-from wengert.arrays import Dv, S, T
+from wengert.arrays import Dv, S, T, Value
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.batch import rowwise
@@ -36,8 +36,6 @@ from wengert.ops.kinds import ruled, shape_of_operand
 from wengert.ops.manipulation import reshape
 from wengert.site import user_position
 from wengert_shapes import losses as rules
-
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
 def _infer(operands: Sequence[Kind], **number: float) -> Kind:

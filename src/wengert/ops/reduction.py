@@ -10,7 +10,7 @@ import builtins
 from collections.abc import Sequence
 from typing import Any, Literal, Protocol, cast, overload
 
-from wengert.arrays import FLOAT32, Axis, Dv, Float32, T
+from wengert.arrays import FLOAT32, Axis, Dv, Float32, T, Value
 from wengert.errors import DTypeError, ShapeError
 from wengert.graph.detached import Mask
 from wengert.graph.expressions import (
@@ -24,8 +24,6 @@ from wengert.graph.expressions import (
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.ops import kinds
 from wengert.ops.families import Reduction, reduction, spread
-
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
 class SumReduction(Reduction, Protocol):

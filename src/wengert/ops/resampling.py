@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal
 
-from wengert.arrays import HOST, Dv, T, integer_array
+from wengert.arrays import HOST, Dv, T, Value, integer_array
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.expressions import ArrayExpression, ArrayLayer
 from wengert.graph.operand import operand, shown
@@ -23,7 +23,6 @@ from wengert.ops.reduction import max, mean
 from wengert.ops.windows import IntOrPair, several
 from wengert_shapes import windows as rules
 
-Value = Any  # arrays and layers
 Mode = Literal["nearest", "linear", "bilinear", "trilinear"]
 _AXES = {"linear": 1, "bilinear": 2, "trilinear": 3}
 

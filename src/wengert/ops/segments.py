@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
-from wengert.arrays import HOST, Dv, T
+from wengert.arrays import HOST, Dv, T, Value
 from wengert.errors import ArgumentError, DeviceError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
@@ -30,8 +30,6 @@ from wengert.ops.families import composed
 from wengert.ops.indexing import segment_sum, take
 from wengert.ops.kinds import axis_in, segments_of_rows, shape_of_operand
 from wengert.site import user_position
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _greatest_delta(c: Value, g: Value, y: Value, x: Value, ids: Value, *, num_segments: int) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from wengert.arrays import Dv, T, is_integer
+from wengert.arrays import Dv, T, Value, is_integer
 from wengert.errors import ArgumentError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch, rowwise
@@ -26,8 +26,6 @@ from wengert.ops.kinds import array_of, common, ruled, shape_of_operand
 from wengert.ops.linear import matmul
 from wengert.ops.manipulation import broadcast_to, expand_dims, squeeze
 from wengert_shapes import arrangement
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _inv_delta(c: Value, g: Value, y: Value, x: Value) -> Value:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from wengert.arrays import FLOAT32, INTEGER, Axis, Dv, Float32, T, is_integer
+from wengert.arrays import FLOAT32, INTEGER, Axis, Dv, Float32, T, Value, is_integer
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
@@ -30,8 +30,6 @@ from wengert.ops.indexing import take_along_axis
 from wengert.ops.kinds import array_of, axes_in, axis_in, reduced_shape, ruled, shape_of_operand
 from wengert.site import user_position
 from wengert_shapes import arrangement
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 @composed

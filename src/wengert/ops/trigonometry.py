@@ -6,11 +6,8 @@ Refuses to know: how operands are broadcast and deltas summed back, which the fa
 
 from __future__ import annotations
 
-from typing import Any
-
+from wengert.arrays import Value
 from wengert.ops.families import broadcasting, elementwise
-
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 
 
 @elementwise(lambda c, g, y, x: c.xp.nonzero_safe(g, g * (1.0 + y * y)), pure=True)

@@ -7,17 +7,15 @@ Refuses to know: what is done with what a window sees, and how windows are copie
 from __future__ import annotations
 
 from sys import maxsize
-from typing import Any
 
-from wengert.arrays import is_integer
+from wengert.arrays import Value, is_integer
 from wengert.arrays.axes import taps
+from wengert.arrays.namespace import Pair
 from wengert.errors import ArgumentError, ShapeError
 from wengert.graph.batch import Batch
 from wengert.graph.operand import shown
 from wengert.ops.batching import shaped
 
-Value = Any  # arrays, or expressions: a rule is written once for both
-Pair = tuple[int, int]
 IntOrPair = int | tuple[int, int]
 
 

@@ -12,15 +12,15 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from io import BytesIO
-from typing import Any, BinaryIO, Final, NamedTuple, TypeAlias
+from typing import Any, BinaryIO, Final, NamedTuple
 
 from wengert.arrays import Stored, StoredForm, Value, as_form, form_of, restored, stored
 from wengert.arrays.changes import Change, carry_out
 from wengert.errors import CheckpointError
 from wengert.graph import Weight
 from wengert.graph.operand import shown
+from wengert.graph.paths import Path, path_of
 from wengert.graph.paths import opened as opened_file
-from wengert.graph.paths import path_of
 from wengert.graph.store import STORE, Ref
 from wengert.graph.weights import Updates, array_of, by_settings, made_of
 from wengert.saving.container import Container, Entry, encoded
@@ -31,7 +31,6 @@ from wengert.saving.naming import former_names, weights_by_name
 from wengert.saving.states import check_state, parts_of, state_of, with_state
 from wengert.site import user_position
 
-Path: TypeAlias = str | os.PathLike[str]
 _HINT: Final = "; write rename= for names, strict=False for a part"
 _WANTED: Final[dict[type, str]] = {int: "an int", str: "a str"}
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from wengert.control import Executor
+from wengert.graph.paths import Path
 from wengert.saving.naming import weights_by_name
 from wengert.training.given import B, Data, LossOf, Metric, checked_loss, in_shards, whole
-from wengert.training.keeping import CheckpointStore, Keeper, Path, store_at
+from wengert.training.keeping import CheckpointStore, Keeper, store_at
 from wengert.training.looping import Fitting
 from wengert.training.records import Event, History, Watch
 from wengert.training.running import Ending, run

@@ -9,18 +9,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias, final, runtime_checkable
+from typing import Protocol, final, runtime_checkable
 
 from wengert.errors import ArgumentError, CheckpointError
-from wengert.graph.paths import path_of
+from wengert.graph.paths import Path, path_of
 from wengert.saving import Checkpoint, load, save
 from wengert.saving.files import remove_partial
 from wengert.site import user_position
 from wengert.training.given import whole
 from wengert.training.records import WATCH, Step, Watch
 from wengert.training.state import State, read
-
-Path: TypeAlias = str | os.PathLike[str]
 
 
 @runtime_checkable

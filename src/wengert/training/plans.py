@@ -24,12 +24,12 @@ from wengert.graph import ArrayLayer
 from wengert.graph.node import Node
 from wengert.graph.operand import shown
 from wengert.graph.operation import OPERATIONS
+from wengert.graph.paths import Path
 from wengert.nn import Seeds
 from wengert.run.ask import Loss
 from wengert.site import user_position
 from wengert.training.fitting import fit
 from wengert.training.given import Measured
-from wengert.training.keeping import Path
 from wengert.training.measuring import Evaluation, evaluate
 from wengert.training.records import Epoch, Event, History
 

@@ -15,9 +15,10 @@ from numbers import Real
 from typing import Any, Protocol, TypeAlias, final, runtime_checkable
 
 from wengert.errors import ArgumentError
+from wengert.graph.paths import Path
 from wengert.site import user_position
 from wengert.training.given import whole
-from wengert.training.keeping import Keeper, Path
+from wengert.training.keeping import Keeper
 from wengert.training.looping import Fitting
 from wengert.training.records import (
     WATCH,

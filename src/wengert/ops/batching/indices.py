@@ -8,9 +8,9 @@ Refuses to know: derivatives of the public operations, which apply to what is ma
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from wengert.arrays import indexed_shape, zeros_of
+from wengert.arrays import Value, indexed_shape, zeros_of
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.index import Part, key_of
@@ -18,7 +18,6 @@ from wengert.graph.kinds import Column, Kind, Shape, kind
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.batching.shapes import moved, shaped
 
-Value = Any  # arrays, or expressions: a rule is written once for both
 Key = tuple[Part, ...]
 _ALL: Final[Part] = ("slice", None, None, None)
 

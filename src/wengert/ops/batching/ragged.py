@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from wengert.arrays import Axis
+from wengert.arrays import Axis, Value
 from wengert.arrays.segments import sum_rows
 from wengert.graph.kinds import Column, Kind, kind
 from wengert.graph.operation import Operation, Rules
@@ -18,8 +18,6 @@ from wengert.graph.operators import MULTIPLY
 from wengert.graph.ragged import EXAMPLES, SHARED, Found, Ragged, RowAxis
 from wengert.ops.batching.shapes import SHAPED
 from wengert.ops.kinds import axes_in
-
-Value = Any  # arrays, or expressions: a rule is written once for both
 
 
 def _gathered_kind(kinds: Sequence[Kind]) -> Kind:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from wengert.arrays import Axis
+from wengert.arrays import Axis, Value
 from wengert.graph.apply import apply
 from wengert.graph.batch import Batch
 from wengert.graph.kinds import Column, Kind, Shape, kind
@@ -19,7 +19,6 @@ from wengert.graph.node import Expression
 from wengert.graph.operation import Operation, Rules
 from wengert.ops.kinds import axes_in, reduced_shape
 
-Value = Any  # data of any column, or an expression: a rule is written once for all of them
 _ARRAYS: Final = frozenset({Column.ARRAY, Column.MASK, Column.INDEX})
 
 
