@@ -127,18 +127,15 @@ def _value(asking: Asking, found: Instance) -> Type:
     return asking.model(found) if "dataclass" in info.metadata else _unknown()
 
 
-def _delta(asking: Asking, found: Instance) -> Type:
-    """The derivative by an expression; a structure of them; what has none is itself."""
+def _derivative(asking: Asking, found: Instance, what: str) -> Type:
+    """The derivative by an expression, which is its member `what`; a structure of them; what has none is itself."""
     if found.type.has_base(EXPRESSION):
-        return found if _is_constant(found) else asking.member(found, "_delta")
+        return found if _is_constant(found) else asking.member(found, what)
     return _other(asking, found)
 
 
-def _layer(asking: Asking, found: Instance) -> Type:
-    """The derivative by an expression, as an expression; a structure is one of these, too."""
-    if found.type.has_base(EXPRESSION):
-        return found if _is_constant(found) else asking.member(found, "_layer")
-    return _other(asking, found)
+_delta: Final[Leaf] = partial(_derivative, what="_delta")  # as data
+_layer: Final[Leaf] = partial(_derivative, what="_layer")  # as an expression
 
 
 def _other(asking: Asking, found: Instance) -> Type:
@@ -184,7 +181,7 @@ def attribute(plugin: Plugin, ctx: AttributeContext, name: str) -> Type:
         except Unknown:
             return ctx.default_attr_type
         writer = Writer(plugin, ctx.api.named_generic_type)
-        leaf = partial(_MATRICES[answer.type.fullname], x, outer, writer)
+        leaf = partial(_of_elements, x, outer, writer, what=_MATRICES[answer.type.fullname])
     return Asking(ctx, answer, leaf).of(member(ctx.api, answer.args[0], name, ctx.context))
 
 
@@ -287,22 +284,14 @@ def jacobians(plugin: Plugin, ctx: FunctionContext) -> Type:
         return _derivatives(plugin, ctx, wrt)
     writer = Writer(plugin, ctx.api.named_generic_type)
     found: list[Type] = []
-    for name, leaf in _MATRICES.items():
-        asking = _asking(plugin, ctx, name, partial(leaf, x, outer, writer))
+    for name, what in _MATRICES.items():
+        asking = _asking(plugin, ctx, name, partial(_of_elements, x, outer, writer, what=what))
         answer = asking.answer
         found.append(asking._replace(answer=answer and Instance(answer.type, [x, x])).of(wrt))
     return Instance(result.type, found)
 
 
-def _matrix(x: Instance, outer: Shape, writer: Writer, asking: Asking, found: Instance) -> Type:
-    return _of_elements(x, outer, writer, asking, found, "_delta")
-
-
-def _layer_of_matrix(x: Instance, outer: Shape, writer: Writer, asking: Asking, found: Instance) -> Type:
-    return _of_elements(x, outer, writer, asking, found, "_layer")
-
-
-_MATRICES: Final = {JACOBIANS: _matrix, JACOBIAN_LAYERS: _layer_of_matrix}
+_MATRICES: Final = {JACOBIANS: "_delta", JACOBIAN_LAYERS: "_layer"}
 
 
 def _of_elements(
