@@ -13,10 +13,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache, partial
+from functools import lru_cache
 from itertools import accumulate
 from operator import itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias
+from weakref import WeakValueDictionary
 
 from wengert.arrays.places import (
     Places,
@@ -453,30 +454,30 @@ class _Groups:
         alike: dict[object, list[Signature]] = {}
         for signature in self.parts:
             alike.setdefault((signature.operation, signature.kind), []).append(signature)
-        families: dict[object, list[Signature]] = {}
+        families: dict[_Family, list[Signature]] = {}
         for signature in [s for several in alike.values() if len(several) > 1 for s in several]:
             families.setdefault(_family(signature)[0], []).append(signature)
         found: dict[Signature, Signature] = {}
         for family in families.values():
-            for signature in family if len(family) > 1 else ():
-                roles, all_literal = _family(signature)[1], cache(partial(self._all_literal, signature))
-                others = [(x, _differing(_family(x)[1], roles)) for x in family if x is not signature]
-                wider = [x for x, at in others if at is not None and all(map(all_literal, at))]
-                if wider:
-                    found[signature] = max(wider, key=_rank)
+            family.sort(key=_rank, reverse=True)
+            for narrow in family if len(family) > 1 else ():
+                for wide in family:
+                    differing = _differing(_family(wide)[1], _family(narrow)[1])
+                    if wide is not narrow and differing is not None and self._all_literal(narrow, differing):
+                        found[narrow] = wide
+                        break
         return found
 
-    def _all_literal(self, signature: Signature, index: int) -> bool:
-        """True if all nodes of a signature have literals at an operand."""
-        if signature.kinds[index].role is Role.LITERAL:
-            return True
+    def _all_literal(self, signature: Signature, indices: Sequence[int]) -> bool:
+        """True if all nodes of a signature have literals at these operands."""
+        indices = [i for i in indices if signature.kinds[i].role is not Role.LITERAL]
         if self.literal is None:
             self.literal = flags(self.next)
             for pieces in self.given.values():
                 for numbers, values in pieces:
                     self.literal[numbers] = not any(isinstance(x, Node) for x in values)
         several = self.parts[signature]
-        at = several[0].form.rows.index(index)
+        at = [several[0].form.rows.index(i) for i in indices]
         return all(self.literal[part.refs[:, at] >> BITS].all() for part in several)
 
     def _widened(self, part: Group, form: GroupForm) -> Group:
@@ -512,15 +513,24 @@ class _Groups:
         return places(codes)
 
 
-def _family(signature: Signature) -> tuple[object, Roles]:
-    """Everything in which signatures have to be equal, and the roles of operands, found once."""
+class _Family:
+    """Signatures that are equal but for the roles of operands."""
+
+    __slots__ = ("__weakref__",)
+
+
+_families: Final[WeakValueDictionary[object, _Family]] = WeakValueDictionary()  # by all that is equal
+
+
+def _family(signature: Signature) -> tuple[_Family, Roles]:
+    """The family of a signature, and the roles of its operands, found once."""
     try:
-        found: tuple[object, Roles] = signature.alike
+        found: tuple[_Family, Roles] = signature.alike
     except AttributeError:
         captured = tuple(map(id, signature.template.captured)) if isinstance(signature, CellSignature) else ()
         own = (signature.operation, exactly(signature.attributes), signature.kind, captured)
-        roles = tuple([int(k.role) for k in signature.kinds])
-        found = signature.alike = (*own, *map(_data, signature.kinds)), roles
+        family = _families.setdefault((*own, *map(_data, signature.kinds)), _Family())
+        found = signature.alike = family, tuple([int(k.role) for k in signature.kinds])
     return found
 
 
@@ -545,8 +555,10 @@ def _rank(signature: Signature) -> tuple[int, Roles]:
 
 def _in_order(serials: Places, met: int) -> tuple[Places, Places]:
     """The order of serials, and they in it; subgraphs are in order, behind `met` nodes, mostly newer."""
-    order = concatenate([span(met, len(serials)), argsort(serials[:met])])
-    if not ascending(serials[order]):
+    order = argsort(serials[:met])
+    if len(order) < len(serials):
+        order = concatenate([span(met, len(serials)), order])
+    if len(order) > met and not ascending(serials[order]):
         order = argsort(serials)
     return order, serials[order]
 
