@@ -15,7 +15,7 @@ from wengert.arrays import Namespace, Value
 from wengert.control import Context, Do, Steps
 from wengert.control.do import Remainder
 from wengert.control.machine import Bell
-from wengert.control.running import AT_ONCE, UNANSWERED, Unanswered
+from wengert.control.running import UNANSWERED, Unanswered
 from wengert.differentiable import Tape
 from wengert.errors import ArgumentError, raise_all
 from wengert.graph.binding import At, Refs
@@ -328,14 +328,10 @@ class Sequential(Interpreter):
         if bound is None or not bound.plan.worked:  # that one fails in its first run has to be said
             return UNANSWERED
         try:
-            return _together(STORE.at_once(partial(_trained_by, bound, loss)), rebuild)
+            found = STORE.at_once(partial(bound.at_once, loss))
+            return found if rebuild is None else _together(found, rebuild)
         except Interrupted:  # nothing has changed, and the interpreter says where
             return Unanswered(Interpreter(self.engine._replace(plans=None)))
-
-
-def _trained_by(bound: Bound, loss: Expression, snapshot: int) -> Value:
-    _, change = bound.trained(loss, AT_ONCE, snapshot)
-    return change()
 
 
 def asked_root(asked: object) -> Expression | None:

@@ -10,16 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import attrgetter, is_, itemgetter
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from wengert.arrays import Value, all_quiet, give_back, is_array
+from wengert.arrays import Value, all_quiet, give_back, is_array, quietly
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.ownership import is_turned
 from wengert.arrays.stacked import rows_of
 from wengert.control import Run
+from wengert.control.running import AT_ONCE
 from wengert.errors import DeviceError, NonFiniteError
 from wengert.graph.binding import Refs
 from wengert.graph.kinds import Column
@@ -294,16 +294,34 @@ class Bound:
 
         def change() -> Value:
             settle(run, value)
-            loss, *also = keep()  # their memory is no weight's: see `apart`
-            return self._answer(root, handed_over(loss, root.kind, ()), also, ())
+            return self._given(root, keep())
 
         return value, change
 
-    def computed(self, run: Run, snapshot: int) -> tuple[Value, Callable[[], Value]]:
+    def at_once(self, root: Expression, snapshot: int) -> Value:
+        """As `trained` and its changes, of a run that nobody cancels and whose loss nobody refuses."""
+        if not self.plan.updating:
+            return self._send(root, AT_ONCE, snapshot)[1]()
+        return self._given(root, self._told(quietly(self._done, snapshot)))
+
+    def _given(self, root: Expression, made: Sequence[Value]) -> Value:
+        """The loss, and what is wanted with it: their memory is no weight's, see `apart`."""
+        value = handed_over(made[0], root.kind, ())
+        return self._answer(root, value, made[1:], ()) if self.plan.also else value
+
+    def computed(self, run: Run, snapshot: int) -> tuple[Value, Callable[[], Sequence[Value]]]:
         """The loss, and a function that makes the changes of weights and gives the loss again.
 
         That raises Interrupted if weights have changed in between: what was computed belongs to their older data.
         """
+        begun = quietly(self._begun, run, snapshot)
+        return begun.value, lambda: self._told(quietly(self._change, begun))
+
+    def _done(self, snapshot: int) -> Sequence[Value]:
+        return self._change(self._begun(AT_ONCE, snapshot))
+
+    def _begun(self, run: Run, snapshot: int) -> Begun:
+        """All but the changes."""
         plan = self.plan
         version, moved = STORE.version, STORE.moved
         states, late = self._states() if plan.states or plan.told else ((), ())
@@ -315,9 +333,8 @@ class Bound:
         try:
             frame = program.take()
             try:
-                with all_quiet():
-                    changing = program.run(inputs, frame)
-                    value = next(changing)
+                changing = program.run(inputs, frame)
+                value = next(changing)
             except BaseException:
                 program.give(frame, whole=False)
                 raise
@@ -332,22 +349,14 @@ class Bound:
             stop.of = plan.fail()
             raise stop from failure
         plan.worked = True
-        return value, partial(self._change, changing, program, frame, snapshot, version, moved, late)
+        return Begun(value, changing, program, frame, snapshot, version, moved, late)
 
-    def _change(
-        self,
-        changing: Generator[Value, list[Value], Changed],
-        program: PlanProgram,
-        frame: tuple[Value, ...],
-        snapshot: int,
-        version: int,
-        moved: int,
-        late: Sequence[Change],
-    ) -> Value:
+    def _change(self, begun: Begun) -> Sequence[Value]:
+        _, changing, program, frame, snapshot, version, moved, late = begun
         plan, cells = self.plan, self.cells
         changed = [cells[i] for i in plan.arrays]
         seen = 1 + plan.also
-        with all_quiet(), STORE.lock:
+        with STORE.lock:
             if STORE.version != version:
                 changing.close()
                 program.give(frame, whole=False)
@@ -368,9 +377,13 @@ class Bound:
             finally:
                 STORE.changing = False
         program.give(frame)
-        if plan.telling:
-            told([[self.weights[i] for i in group] for group in plan.telling])
         return made[:seen]
+
+    def _told(self, made: Sequence[Value]) -> Sequence[Value]:
+        """What a run has made, when optimizers have been told of its commit."""
+        if self.plan.telling:
+            told([[self.weights[i] for i in group] for group in self.plan.telling])
+        return made
 
     def _in_place(self, changed: Sequence[Ref], moved: int) -> list[Value] | None:
         """All targets where nobody else sees them, so that a change of them is all that there is to do; else None."""
@@ -429,6 +442,19 @@ class Bound:
                 vars(optimizer).update(zip(names, states))  # noqa: B905 # as many of the states as there are names
                 found.append((setattr, weight, "optimizer", optimizer))
         return found
+
+
+class Begun(NamedTuple):
+    """A run of a program which has its loss and waits for its targets."""
+
+    value: Value
+    changing: Generator[Value, list[Value], Changed]
+    program: PlanProgram
+    frame: tuple[Value, ...]
+    snapshot: int
+    version: int  # of the store, and how often weights had moved, before data were read
+    moved: int
+    late: Sequence[Change]  # of optimizers
 
 
 def _identities(data: Iterable[Value]) -> set[int]:
