@@ -461,8 +461,8 @@ def by_itself(program: str, *arguments: str) -> None:
 class TestAtRandom:
     @pytest.mark.slow
     @pytest.mark.parametrize("name", EXECUTORS)
-    def test_a_hundred_signals(self, name: str) -> None:
-        by_itself(_CHAIN + _STRESS, name, "100")
+    def test_forty_signals(self, name: str) -> None:
+        by_itself(_CHAIN + _STRESS, name, "40")
 
     @pytest.mark.slow
     @pytest.mark.parametrize("name", EXECUTORS)
