@@ -457,7 +457,9 @@ class Known:
 
     def __init__(self, values: dict[Expression, Value]) -> None:
         self._values = values  # of those by itself
-        self._rounds: dict[Expression, BatchRun] = {}  # of all their nodes
+        self._rounds: dict[Expression, BatchRun] = {}  # of all their nodes, but for those of the last one
+        self._last: BatchRun | None = None
+        self._codes: Mapping[Expression, int] = {}  # of its nodes
         self._parts: list[BatchRun] = []  # with nodes that were not met one by one
         self._newest = 0  # serial of all their nodes
 
@@ -465,16 +467,19 @@ class Known:
         """Let go of all rounds, which hold this."""
         self._rounds.clear()
         self._parts.clear()
+        self._last, self._codes = None, {}
 
     @property
     def rounds(self) -> bool:
         """True if there are any rounds."""
-        return len(self._rounds) > 0
+        return self._last is not None
 
     def add(self, of: BatchRun) -> None:
         """One more round."""
         assert of.region is not None, "its nodes may be asked for"
-        self._rounds.update(dict.fromkeys(of.region.codes, of))
+        if self._last is not None:
+            self._rounds.update(dict.fromkeys(self._codes, self._last))
+        self._last, self._codes = of, of.region.codes
         self._newest = max(self._newest, int(of.region.serials[-1]))
         if not of.region.complete:
             self._parts.append(of)
@@ -498,7 +503,7 @@ class Known:
 
     def stacked(self, given: Sequence[Any]) -> Value:  # Any: literals, and nodes whose values are known
         """All values as one table; of those that are rows of another one nobody is looked at by itself."""
-        if not self._rounds:
+        if self._last is None:
             return stacked([self._values[x] if isinstance(x, Expression) else x for x in given])
         groups: dict[tuple[BatchRun, int] | None, tuple[list[int], list[Any]]] = {}  # Any: values, and rows
         for i, x in enumerate(given):
@@ -525,10 +530,14 @@ class Known:
         of, (table, row) = found
         return (of, table), row
 
+    def _round(self, x: Expression) -> BatchRun | None:
+        """The round in which it was met."""
+        return self._last if x in self._codes else self._rounds.get(x)
+
     def _found(self, x: Expression) -> tuple[BatchRun, Place] | None:
-        of_x = self._rounds.get(x)
+        of_x = self._round(x)
         if of_x is None and isinstance(x, Node) and x.signature.operation is PART:
-            of_x = self._rounds.get(x.operands[0])
+            of_x = self._round(x.operands[0])
         for of in self._parts if of_x is None else (of_x,):
             place = of.place(x)
             if place is not None:
