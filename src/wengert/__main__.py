@@ -93,9 +93,8 @@ def _run(options: Namespace) -> None:
     if options.module:
         runpy.run_module(options.program, run_name="__main__", alter_sys=True)
     else:
-        sys.path[0] = str(
-            Path(options.program).resolve().parent
-        )  # as Python does; before, it was the present folder
+        # as Python does; before, it was the present folder
+        sys.path[0] = str(Path(options.program).resolve().parent)
         runpy.run_path(options.program, run_name="__main__")
 
 

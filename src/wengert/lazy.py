@@ -152,9 +152,8 @@ def _one_of_rows(terms: list[Rows]) -> list[Rows]:
         return terms
     keys, shape = [x.key for x in terms], terms[0].shape
     key = keys if is_integer(keys[0]) else _in_turn(keys, [(-1,)] * len(keys))
-    counts = [
-        -1 if all(shape[1:]) else math.prod(getattr(x, "shape", ())) for x in keys
-    ]  # -1 is no size of 0 x 0
+    # -1 is no size of 0 x 0
+    counts = [-1 if all(shape[1:]) else math.prod(getattr(x, "shape", ())) for x in keys]
     return [Rows(key, _in_turn([x.values for x in terms], [(n, *shape[1:]) for n in counts]), shape)]
 
 

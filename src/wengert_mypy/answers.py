@@ -347,9 +347,8 @@ def _any_structure(ctx: Context, position: int) -> Instance | TupleType | None:
     if len(ctx.args[position]) != 1:
         return None
     (written,), (stated,) = ctx.args[position], ctx.arg_types[position]
-    if isinstance(
-        written, ListExpr | DictExpr
-    ):  # on its own, for a parameter that takes any would make it one of any
+    # on its own, for a parameter that takes any would make it one of any
+    if isinstance(written, ListExpr | DictExpr):
         stated = ctx.api.get_expression_type(written)
     t = get_proper_type(stated)
     if isinstance(t, TupleType):

@@ -229,9 +229,8 @@ def asked(
         with api.msg.filter_errors(save_filtered_errors=True) as errors:
             if isinstance(callee, LambdaExpr):
                 function = api.named_generic_type("builtins.function", [])
-                anything = api.named_generic_type(
-                    "builtins.object", []
-                )  # Any would be the dtype of the result
+                # Any would be the dtype of the result
+                anything = api.named_generic_type("builtins.object", [])
                 wanted = CallableType(list(given), kinds, names, anything, function)
                 api.expr_checker.accept(callee, wanted)
                 result = api.lookup_type_or_none(callee.expr()) or AnyType(TypeOfAny.special_form)
@@ -361,9 +360,8 @@ def inferred(
     A variable that they leave open becomes its default, else `missing`; without either nothing is replaced.
     """
     assert isinstance(api, TypeChecker), "mypy has one checker"
-    fresh = freshen_function_type_vars(
-        signature
-    )  # a function that calls itself has its own variables in `given`
+    # a function that calls itself has its own variables in `given`
+    fresh = freshen_function_type_vars(signature)
     types = [t for formal in given for t in formal]
     places = iter(range(len(types)))
     solved, _ = infer_function_type_arguments(

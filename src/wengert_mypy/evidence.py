@@ -113,9 +113,8 @@ class Registry:
         t = None if found is None else get_proper_type(found)
         if not isinstance(t, Instance) or t.type.fullname != EVIDENCE:
             return None
-        return (
-            t if (symbol.fullname or "").rpartition(".")[0] == module.fullname else None
-        )  # not what it imports
+        # not what it imports
+        return t if (symbol.fullname or "").rpartition(".")[0] == module.fullname else None
 
     def _decorated(self, node: Decorator) -> Type | None:
         """The evidence of `@register(X)` above a function that mypy has not come to."""

@@ -221,9 +221,8 @@ class WengertPlugin(Plugin):
     def _makes(
         self, ctx: SignatureContext, adapting: Callable[[SignatureContext], FunctionLike] | None
     ) -> FunctionLike:
-        signature = (
-            ctx.default_signature if adapting is None else adapting(ctx)
-        )  # the arguments are by its places
+        # the arguments are by its places
+        signature = ctx.default_signature if adapting is None else adapting(ctx)
         return with_members(ctx, signature, self._class)
 
     def _trains(

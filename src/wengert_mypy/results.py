@@ -67,9 +67,8 @@ def _unions(ctx: Context) -> dict[int, list[Type]]:
     for i, given in enumerate(ctx.arg_types):
         t = get_proper_type(given[0]) if len(given) == 1 else None
         if isinstance(t, UnionType):
-            arrays = [
-                item for item in t.items if not is_number(item)
-            ]  # a number is the start of `sum(layers)`
+            # a number is the start of `sum(layers)`
+            arrays = [item for item in t.items if not is_number(item)]
             unions[i] = arrays or t.items[:1]
     return unions
 

@@ -20,9 +20,8 @@ LETTERS: Final = "ABCD"
 INTEGERS: Final = "np.dtype[np.integer[Any]]"  # of indices and labels
 # a shape that no array has: only one that is not known fits it
 UNKNOWN: Final = f"tuple[{', '.join(['Never'] * 7)}]"
-WIDE: Final = tuple(
-    f"tuple[{', '.join(['Any'] * rank)}]" for rank in (5, 6)
-)  # of which only the rank is known
+# of which only the rank is known
+WIDE: Final = tuple(f"tuple[{', '.join(['Any'] * rank)}]" for rank in (5, 6))
 RAW: Final = "ArrayLiteral[T_, V_] | Differentiable[Host[T_], Host[T_]]"  # what has no shape in its type
 FUNCTION: Final = "a: ArrayOperand[{}, T_, V_], b: ArrayOperand[{}, T_, V_], /"
 _CALL: Final = f"self, {FUNCTION}"
@@ -72,9 +71,8 @@ def variables_of(shapes: Iterable[Shape]) -> str:
     return ", ".join([*(f"{name}: int" for name in found), "T_: Any", "V_: Any"])
 
 
-Asked: TypeAlias = tuple[
-    tuple[Shape, ...], str, tuple[object, ...]
-]  # operands, declarations, further arguments
+# operands, declarations, further arguments
+Asked: TypeAlias = tuple[tuple[Shape, ...], str, tuple[object, ...]]
 
 
 def _fitting(rule: Callable[..., Shape], calls: Iterable[Asked]) -> Iterator[Row]:

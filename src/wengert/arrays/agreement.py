@@ -156,9 +156,8 @@ def fingerprint() -> str:
     """
     chance, digest = np.random.default_rng(0), sha256()
     for dtype in (np.float32, np.float64):
-        x: Any = chance.standard_normal((97, 131)).astype(
-            dtype
-        )  # Any: numpy's types know no products of these
+        # Any: numpy's types know no products of these
+        x: Any = chance.standard_normal((97, 131)).astype(dtype)
         for y in (x @ x.T, x.T @ x[:, :1], np.exp(x), np.tanh(x), np.log1p(x * x), x.sum(), x.sum(axis=0)):
             digest.update(np.ascontiguousarray(y).tobytes())
     return digest.hexdigest()

@@ -58,9 +58,8 @@ floor: _Unary = cp.floor
 ceil: _Unary = cp.ceil
 round: _Unary = cp.rint
 trunc: _Unary = cp.trunc
-erf: _Unary = cp.ElementwiseKernel(
-    "T x", "T y", "y = erf(x)", "wengert_erf"
-)  # CUDA's own, whose name it cannot have
+# CUDA's own, whose name it cannot have
+erf: _Unary = cp.ElementwiseKernel("T x", "T y", "y = erf(x)", "wengert_erf")
 pow: _Binary = operator.pow
 divide: _Binary = cp.true_divide
 atan2: _Binary = cp.arctan2

@@ -247,9 +247,8 @@ def nonzero(x: Value, size: int, axis: int, rank: int, /) -> Value:
 def top_k(x: Value, k: int, axis: int, /) -> Value:
     """The places of the k greatest of each line, the greatest first, of equal ones the first; NaN is the greatest."""
     line = np.flip(x, axis)
-    order = np.flip(
-        np.argsort(line, axis, kind="stable"), axis
-    )  # turned twice, so that equal ones keep order
+    # turned twice, so that equal ones keep order
+    order = np.flip(np.argsort(line, axis, kind="stable"), axis)
     return x.shape[axis] - 1 - order[(*(slice(None),) * (axis % x.ndim), slice(k))]
 
 

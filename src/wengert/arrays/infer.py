@@ -38,9 +38,8 @@ from wengert.arrays.segments import sum_rows
 from wengert.arrays.types import INTEGER
 from wengert.arrays.values import require_finite
 
-Inference = Callable[
-    ..., Aval
-]  # of a function and its arguments: abstract values, constants, and tuples of them
+# of a function and its arguments: abstract values, constants, and tuples of them
+Inference = Callable[..., Aval]
 _RULES: Final[dict[Function, Inference]] = {}
 
 
@@ -79,9 +78,8 @@ def _order_of(x: Any) -> Order:  # Any: an array of numpy's
     return "other" if is_turned(x) else "gaps"
 
 
-def infer(
-    function: Function, arguments: Sequence[Any], options: Mapping[str, Any]
-) -> Aval:  # Any: as in Inference
+# Any: as in Inference
+def infer(function: Function, arguments: Sequence[Any], options: Mapping[str, Any]) -> Aval:
     """The abstract value of a call on abstract values and constants; `TypeError` for a function without a rule."""
     if any(map(_is_unknown, (*arguments, *options.values()))):
         return UNKNOWN

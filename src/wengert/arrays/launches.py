@@ -237,9 +237,8 @@ def _added_in_order(out: Value, keys: Value, g: Value, order: Value) -> list[Cha
     n, width = len(keys), int(np.prod(out.shape[1:]))
     if not n * width:
         return []
-    g = (
-        g if g.dtype == out.dtype else g.astype(out.dtype)
-    )  # a kernel takes any address for one of its own type
+    # a kernel takes any address for one of its own type
+    g = g if g.dtype == out.dtype else g.astype(out.dtype)
     given = (out, g, keys, order, np.int64(n), np.int64(width))
     return [(_standing("add_at", out.dtype), (-(-n * width // THREADS),), (THREADS,), given)]
 

@@ -76,9 +76,8 @@ def _mean(xp: Recorder, x: Value, /, axis: Axis = None, keepdims: bool = False) 
 
 def _powers(xp: Recorder, x: Value, axis: int) -> tuple[Value, Value, Value]:
     """The greatest of each line, exp(x - greatest), and its sum: what softmax and logsumexp share."""
-    top = xp.call(
-        reductions.max_reduce, x, axis=axis, keepdims=True, initial=-math.inf
-    )  # `reductions.greatest`
+    # `reductions.greatest`
+    top = xp.call(reductions.max_reduce, x, axis=axis, keepdims=True, initial=-math.inf)
     powers = xp.exp(x - top)
     return top, powers, xp.sum(powers, axis=axis)
 

@@ -246,9 +246,8 @@ def _once(w: Value, key: Value, g: Value) -> list[Change]:
         lines = w.reshape(np.size(key), *w.shape[np.ndim(key) :])
         return _lines(np.subtract, lines, np.flatnonzero(key), g)
     parts = key if type(key) is tuple else (int(key) if isinstance(key, np.ndarray) else key,)
-    part = w[
-        parts if any(x is Ellipsis for x in parts) else (*parts, ...)
-    ]  # a view, where all are integers too
+    # a view, where all are integers too
+    part = w[parts if any(x is Ellipsis for x in parts) else (*parts, ...)]
     return [(np.subtract, part, g, part)]
 
 

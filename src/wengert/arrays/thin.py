@@ -103,9 +103,8 @@ def dot(a: Value, b: Value, /, out: Value = None) -> Value:
     return out
 
 
-def _by_columns(
-    gemm: Callable[..., Any], a: Value, back: Value, out: Value
-) -> Value:  # Any: a foreign function
+# Any: a foreign function
+def _by_columns(gemm: Callable[..., Any], a: Value, back: Value, out: Value) -> Value:
     """`a` times the transpose of `back`, some columns of the result at once: each is a sum of its own."""
     (rows, lines), columns, item = a.shape, len(back), a.itemsize
     left, right, to = blas.address_of(a), blas.address_of(back), blas.address_of(out)

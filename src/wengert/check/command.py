@@ -134,9 +134,8 @@ def _checked(options: Namespace) -> int:
     return _called(options, module, model, inputs)
 
 
-def _called(
-    options: Namespace, module: ModuleType, model: Any, inputs: Sequence[Input]
-) -> int:  # Any: the user's
+# Any: the user's
+def _called(options: Namespace, module: ModuleType, model: Any, inputs: Sequence[Input]) -> int:
     raw = _raw(model, inputs, options)
     choices = chosen(sorted({dim for given in inputs for dim in given.dims if not dim.isdigit()}))
     recordings = []
@@ -160,9 +159,8 @@ def _called(
 
 
 def _module(path: Path) -> ModuleType:
-    name = (
-        f"checked_{path.stem}" if path.stem in sys.modules else path.stem
-    )  # as a module of Python's may be called
+    # as a module of Python's may be called
+    name = f"checked_{path.stem}" if path.stem in sys.modules else path.stem
     spec = spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise Misuse(f"{str(path)!r} is no Python file")

@@ -161,9 +161,8 @@ class _Watch:
         function = self._functions.get(code)
         if function is not None:
             self._compare(function, frame, {"return": value}, (code.co_filename, frame.f_lineno))
-        first = (
-            value[0] if isinstance(value, tuple) and value else value
-        )  # of a state, what comes out of a cell
+        # of a state, what comes out of a cell
+        first = value[0] if isinstance(value, tuple) and value else value
         shape = first.kind.shape if isinstance(first, Expression) else None
         if shape is None:
             return

@@ -71,9 +71,8 @@ class _Sent:
     at: float = 0.0
     queued: int = 1  # shards that its worker has, as far as they are divided evenly
     copies: int = 0  # sent because nobody answered
-    late: list[Future[Computed]] = field(
-        default_factory=list
-    )  # answers that were not there when one was sent
+    # answers that were not there when one was sent
+    late: list[Future[Computed]] = field(default_factory=list)
     deaths: int = 0  # of workers that had it
     answer: Computed | None = None
     failure: Exception | None = None

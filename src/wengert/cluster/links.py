@@ -123,9 +123,8 @@ class NodeLink:
 
     # -- asking ----------------------------------------------------------------------------------------
 
-    def ask(
-        self, kind: Request, message: object, step: int = 0, base: int = 0
-    ) -> Future[Any]:  # Any: its answer
+    # Any: its answer
+    def ask(self, kind: Request, message: object, step: int = 0, base: int = 0) -> Future[Any]:
         """Send a message, which is packed now, and answered when those before it are."""
         return self._submit(self._answered, kind, packed(message), step, base)
 

@@ -207,9 +207,8 @@ class Local(Distributing):
         order = sent.message.number + 1.5 * (sent.fault is Fault.REORDERED)
         heapq.heappush(self._queue, (self._now + after, order, len(self._queue), sent))
 
-    def wait(
-        self, futures: Collection[Future[Any]], timeout: float
-    ) -> set[Future[Any]]:  # Any: as in `Engine`
+    # Any: as in `Engine`
+    def wait(self, futures: Collection[Future[Any]], timeout: float) -> set[Future[Any]]:
         """Carry out messages until one of these is done: see `Engine`."""
         with self._lock:
             end = self._now + timeout

@@ -531,9 +531,8 @@ class Rays(Distributing):
             return
         children = {*self._children, *(descendants() if self._token is not None else ())}
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", ResourceWarning
-            )  # Ray lets go of processes that it has just ended
+            # Ray lets go of processes that it has just ended
+            warnings.simplefilter("ignore", ResourceWarning)
             if "ray" in sys.modules:  # else it is not installed
                 sys.modules["ray"].shutdown()
             gc.collect()

@@ -377,9 +377,8 @@ class Chained(Do[A]):
         return _chain, (link, links[::-1])
 
 
-Link: TypeAlias = tuple[
-    Callable[..., Do[Any]], tuple[Any, ...]
-]  # a kind, and what it takes beside its source
+# a kind, and what it takes beside its source
+Link: TypeAlias = tuple[Callable[..., Do[Any]], tuple[Any, ...]]
 
 
 def _chain(do: Do[Any], links: list[Link]) -> Do[Any]:

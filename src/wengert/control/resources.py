@@ -12,9 +12,8 @@ from typing import Any, Final, Protocol, overload
 from wengert.errors import combine
 from wengert.later import later
 
-_CANCELLED: Final = later(
-    "concurrent.futures", "CancelledError"
-)  # which takes as long to import as the effects themselves
+# which takes as long to import as the effects themselves
+_CANCELLED: Final = later("concurrent.futures", "CancelledError")
 
 
 class RunCancelled(BaseException):

@@ -61,9 +61,8 @@ def execute(source: Description[A], run: Run) -> A:
             raise
 
 
-def answered(
-    method: str, arguments: tuple[object, ...], executor: Executor | None
-) -> Any:  # Any: as the question
+# Any: as the question
+def answered(method: str, arguments: tuple[object, ...], executor: Executor | None) -> Any:
     """The answer to a question that is a whole run, where the executor has it at once; else an `Unanswered`.
 
     The executor's method `at_once` answers nothing that has steps, or that somebody could cancel: a run with a machine

@@ -25,9 +25,8 @@ _MOST: Final = (
 _CHUNK: Final = 1 << 16
 _BLOCK: Final = 512  # bytes of a header; all that stands in an archive begins at a multiple of it
 _NAME: Final = 1 << 16  # bytes of what a header is continued in, where a name is too long for it
-_WITHOUT_BYTES: Final = frozenset(
-    b"123456"
-)  # links, devices, folders and pipes: no bytes follow, whatever the size
+# links, devices, folders and pipes: no bytes follow, whatever the size
+_WITHOUT_BYTES: Final = frozenset(b"123456")
 
 
 class Content(NamedTuple):

@@ -113,9 +113,8 @@ class _Reader:
         self.stack: list[object] = []
         self.marks: list[int] = []
         self.memo: dict[int, object] = {}
-        self.unencoded = len(
-            self.content
-        )  # a text becomes bytes once; there are no more bytes than the file has
+        # a text becomes bytes once; there are no more bytes than the file has
+        self.unencoded = len(self.content)
 
     def read(self) -> object:
         actions, content, end = _ACTIONS, self.content, len(self.content)

@@ -84,9 +84,8 @@ def bucketed_batches(
     return Batches(data, [cut[i] for i in order(seed, epoch, len(cut)).tolist()])
 
 
-def pad(
-    sequences: Sequence[Any], *, value: float = 0, length: int | None = None
-) -> tuple[Any, Labels]:  # Any: arrays
+# Any: arrays
+def pad(sequences: Sequence[Any], *, value: float = 0, length: int | None = None) -> tuple[Any, Labels]:
     """Sequences as one array, (examples, longest, ...), with `value` behind the end of each, and their lengths.
 
     Element types are those of the first. ArgumentError for no sequence, and for one that is longer than `length`.

@@ -307,9 +307,8 @@ class Block(Inferred, Generic[A, B]):
     def eval(
         self, x: A, /, executor: Executor | None = None, *, metrics: Literal[True]
     ) -> tuple[Any, dict[str, list[Any]]]: ...
-    def eval(
-        self, x: Any, /, executor: Executor | None = None, *, metrics: bool | None = None
-    ) -> Any:  # Any: as typed
+    # Any: as typed
+    def eval(self, x: Any, /, executor: Executor | None = None, *, metrics: bool | None = None) -> Any:
         """Build for one example and predict: arrays where layers are built, in the same structure.
 
         Of a block with metrics, or with `metrics=True`, that and what each `td.Metric` has kept, by its name. No

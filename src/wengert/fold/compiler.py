@@ -396,10 +396,9 @@ class Compiler(Generic[E, O]):
     @overload  # Any: columns of tensors, and lists of what each example gives
     @classmethod
     def create(cls, root: Block[E, Any], *, lists: Literal[True]) -> Compiler[E, tuple[Any, ...]]: ...
+    # Any: typed by the overloads
     @classmethod
-    def create(
-        cls, root: Block[E, Any], *, lists: bool = False
-    ) -> Compiler[E, Any]:  # Any: typed by the overloads
+    def create(cls, root: Block[E, Any], *, lists: bool = False) -> Compiler[E, Any]:
         """Check that a block has batches; what is convertible to a block is one.
 
         With `lists`, parts of the output may be lists, or stacks, as long as each example has them: such a column is
@@ -530,9 +529,8 @@ class Compiler(Generic[E, O]):
         assert isinstance(of, TensorType), "checked by the block"
         return zeros_of_type(TensorType((0, *of.shape), of.dtype), self._root.fault)
 
-    def _listed(
-        self, examples: object, batch_size: int | None
-    ) -> Iterable[Any]:  # Any: examples of every type
+    # Any: examples of every type
+    def _listed(self, examples: object, batch_size: int | None) -> Iterable[Any]:
         if batch_size is not None:
             return (x for group in group_by_batches(cast(Any, examples), batch_size) for x in group)
         if not isinstance(examples, (list, tuple)):

@@ -217,9 +217,8 @@ class Function(Written[K, Q]):
         *,
         batched: bool = False,
     ) -> None: ...
-    def __init__(
-        self, function: Any, name: str | None = None, *, batched: bool = False
-    ) -> None:  # Any: typed by the overloads
+    # Any: typed by the overloads
+    def __init__(self, function: Any, name: str | None = None, *, batched: bool = False) -> None:
         super().__init__(name, function=function)
         if not callable(function):
             raise self.error("it takes a function of layers")

@@ -80,9 +80,8 @@ class KeptExpressions:
         sizes = [kept[3] for kept in found if kept is not None]
         if len(sizes) < len(found) or len(self._batches) >= len(self._found):
             return
-        size = (
-            NODE_BYTES * (next_serial() - begun) + sum(sizes) // 2
-        )  # nodes, and their numbers and a schedule
+        # nodes, and their numbers and a schedule
+        size = NODE_BYTES * (next_serial() - begun) + sum(sizes) // 2
         if self._bytes + size <= self._most:
             self._bytes += size
             self._batches[id(by), *map(id, examples)] = joined

@@ -159,9 +159,8 @@ class Embedding(Layer[IntegerArray]):
         else:
             table = self.begun(initializer, shape, "float32")
         self.num_buckets, self.num_units_out = self._shape = shape
-        self._table: Any = (
-            self.weight("weights", lambda: table) if trainable else lift_any(table)
-        )  # Any: either
+        # Any: either
+        self._table: Any = self.weight("weights", lambda: table) if trainable else lift_any(table)
         self._mod = mod_inputs
         self._rows: dict[int, Value] = {}  # the layers of rows, at most one for each
         self.settled()

@@ -19,9 +19,8 @@ from wengert.graph.operand import shown
 Proto: TypeAlias = Any  # what the package `protobuf` gives, which has no types of its own
 
 
-class SerializedMessageToTree(
-    Primitive[bytes, dict[str, Any]]
-):  # Any: the values of fields, which have many types
+# Any: the values of fields, which have many types
+class SerializedMessageToTree(Primitive[bytes, dict[str, Any]]):
     """The bytes of a protocol buffer as a dict of all its fields, by name.
 
     A message is a dict, a repeated field a list, an enum a dict of its name, index and number; a field that can be
@@ -121,8 +120,7 @@ def _value(value: Proto, field: Proto, waiting: Waiting) -> object:
         waiting.append((value, made))
         return made
     if field.enum_type is not None:
-        found = field.enum_type.values_by_number.get(
-            value
-        )  # newer writers may use numbers without a name here
+        # newer writers may use numbers without a name here
+        found = field.enum_type.values_by_number.get(value)
         return {"name": getattr(found, "name", None), "index": getattr(found, "index", None), "number": value}
     return value

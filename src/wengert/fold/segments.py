@@ -57,9 +57,8 @@ class SegmentReduce(Function[K, Tensors]):
 
     @overload
     def __init__(
-        self: SegmentReduce[
-            tuple[Tensors, Any, Any]
-        ],  # Any: integers, also a stack of them; whatever has rows
+        # Any: integers, also a stack of them; whatever has rows
+        self: SegmentReduce[tuple[Tensors, Any, Any]],
         reduction: Reduction,
         num_segments: None = None,
         name: str | None = None,

@@ -185,9 +185,8 @@ class Zeros(Written[object, L]):  # as above
         zeros, of = code.calls.constant(self._zeros, use.output), use.output
         if of.size is not None:
             return code.name(zeros)
-        return code.value(
-            f"{code.name(lambda: of.unflatten(of.flatten(zeros), zeros))}()"
-        )  # a list may be changed
+        # a list may be changed
+        return code.value(f"{code.name(lambda: of.unflatten(of.flatten(zeros), zeros))}()")
 
 
 class Stack(Primitive[Several[Stacked], ArrayLayer[Any, Any, Any]]):  # Any: one axis more than L has

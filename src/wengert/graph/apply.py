@@ -126,9 +126,8 @@ def binary(operation: Operation, a: Any, b: Any) -> Any:  # Any: as in `unary`
     return _node(signature, (a, b), _getframe(2))
 
 
-def indexing(
-    operation: Operation, x: Any, given: Any, attribute: int | str, name: str = "axis"
-) -> Any:  # Any: as in `unary`
+# Any: as in `unary`
+def indexing(operation: Operation, x: Any, given: Any, attribute: int | str, name: str = "axis") -> Any:
     """The node of an operation on an array, integers in any form, and one attribute, called as `binary` is.
 
     Each word of a text is one: it takes 0.6 us, and 1.4 by `apply`.
@@ -141,9 +140,8 @@ def indexing(
     return _node(signature, (x, value), _getframe(2))
 
 
-def apply(
-    operation: Operation, operands: tuple[Any, ...], attributes: Attributes = ()
-) -> Any:  # Any: as above
+# Any: as above
+def apply(operation: Operation, operands: tuple[Any, ...], attributes: Attributes = ()) -> Any:
     """The node of any operation; errors name operation, operands and the user's line."""
     values: list[Any] = []  # Any: as above
     kinds: list[Kind] = []

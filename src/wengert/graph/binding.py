@@ -67,9 +67,8 @@ def at(who: str, asked: object, data: Data | None) -> object:
     return At(asked, {w: Ref(checked_data(who, w, x)) for w, x in by_weight(who, data)})
 
 
-def by_weight(
-    who: str, given: object
-) -> list[tuple[Any, Any]]:  # Any: weights of every class; numbers, arrays and deltas
+# Any: weights of every class; numbers, arrays and deltas
+def by_weight(who: str, given: object) -> list[tuple[Any, Any]]:
     """The items of a dictionary by weight; refuses another key."""
     if given.__class__ is not dict and not isinstance(given, Mapping):
         raise ArgumentError(

@@ -38,9 +38,8 @@ N = TypeVar("N", bound=Floating)
 
 DoubleDeepLearning: TypeAlias = DeepLearning[X, float, float]
 FloatDeepLearning: TypeAlias = DeepLearning[X, Float32, Float32]
-ArrayDeepLearning: TypeAlias = DeepLearning[
-    X, Array[S, T, Place], Any
-]  # Any: deltas may be numpy's own arrays
+# Any: deltas may be numpy's own arrays
+ArrayDeepLearning: TypeAlias = DeepLearning[X, Array[S, T, Place], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +138,8 @@ def lift(x: FloatExpression, /) -> FloatLayer: ...
 def lift(x: ArrayExpression[S, T, Dv], /) -> ArrayLayer[S, T, Dv]: ...
 @overload
 def lift(x: Layer[D, E], /) -> Layer[D, E]: ...
-def lift(
-    x: Any, /
-) -> Any:  # Any: typed by the overloads; a registered value is accepted with the mypy plugin
+# Any: typed by the overloads; a registered value is accepted with the mypy plugin
+def lift(x: Any, /) -> Any:
     """Any built-in or registered value, or a product of such, as its layer.
 
     Raises NotDifferentiableError for any other, with what to write.

@@ -90,9 +90,8 @@ O = TypeVar("O")
 Y = TypeVar("Y")
 # Any, as defaults: where only the element type matters, `ScalarOperand[T]` is enough
 N = TypeVar("N", bound=Floating)
-U = TypeVar(
-    "U", bound=tuple[int, ...], default=Any
-)  # a shape: of data and of deltas, so that it is invariant
+# a shape: of data and of deltas, so that it is invariant
+U = TypeVar("U", bound=tuple[int, ...], default=Any)
 X = TypeVar("X", default=Any)
 L = TypeVar("L", default=Any)
 

@@ -59,9 +59,8 @@ def is_mask(x: Any) -> bool:  # Any: an operand
     return is_array(x) and x.dtype == MASK
 
 
-def _places(
-    x: object, parts: tuple[object, ...], i: int, mask: Any
-) -> tuple[Any, ...]:  # Any: arrays of the mask's library
+# Any: arrays of the mask's library
+def _places(x: object, parts: tuple[object, ...], i: int, mask: Any) -> tuple[Any, ...]:
     """The places where part `i` of a key is true: an array of integers for each axis that it covers."""
     shape = operand(x)[1].shape
     if shape is None or not mask.shape:
@@ -112,9 +111,8 @@ def _bound(x: object) -> int | None:
     raise DTypeError(f"getitem: the bounds of a slice are integers; got {x!r:.60}\n  at {user_position()}")
 
 
-def key_of(
-    pattern: tuple[Part, ...], arrays: tuple[Any, ...]
-) -> Any:  # Any: whatever numpy takes as an index
+# Any: whatever numpy takes as an index
+def key_of(pattern: tuple[Part, ...], arrays: tuple[Any, ...]) -> Any:
     """The key that an array library takes, with its arrays put back."""
     remaining = iter(arrays)
     parts: list[Any] = []

@@ -119,9 +119,8 @@ def _bytes_of(column: Column, shape: Shape | None, dtype: DTypeLike) -> float:
     if column is Column.OTHER or shape is None:
         return math.inf
     size = getattr(dtype, "itemsize", _WIDEST)
-    return (
-        math.prod(shape) * (size if isinstance(size, int) else _WIDEST) if shape else 0
-    )  # of a class a descriptor
+    # of a class a descriptor
+    return math.prod(shape) * (size if isinstance(size, int) else _WIDEST) if shape else 0
 
 
 _interned: WeakValueDictionary[tuple[object, ...], Kind] = WeakValueDictionary()

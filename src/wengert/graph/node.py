@@ -140,9 +140,8 @@ class Node(Expression):
     _block: Any  # Any: what is below an expression that comes again in others; unset until then
     _kept: object  # what an interpreter remembers of an expression that is run again; unset until then
     signature: Signature
-    operands: tuple[
-        Any, ...
-    ]  # Any: expressions, frozen arrays, numbers, or one Do; the signature knows which
+    # Any: expressions, frozen arrays, numbers, or one Do; the signature knows which
+    operands: tuple[Any, ...]
     serial: int
 
     def __repr__(self) -> str:

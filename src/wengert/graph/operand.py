@@ -60,9 +60,8 @@ BUILT_IN: Final = frozenset({float, int, bool, Float32, Float64, ARRAY_CLASS})  
 OWN: Final = Role.OWN  # a name of a module is found faster than a member of an enumeration
 INDEX: Final = Column.INDEX
 INDEX_LITERAL: Final = kind(Column.INDEX, (), INTEGER)
-_given: Final[WeakValueDictionary[int, Node]] = (
-    WeakValueDictionary()
-)  # by the identity of the weight each holds
+# by the identity of the weight each holds
+_given: Final[WeakValueDictionary[int, Node]] = WeakValueDictionary()
 _ARRAY_COLUMNS: Final = {"b": Column.MASK, "i": Column.INDEX, "u": Column.INDEX}
 
 

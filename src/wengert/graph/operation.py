@@ -224,9 +224,8 @@ class Operation:
         key = (kinds, *exactly(attributes))  # another one only where a tuple or a zero is among them
         found = self.signatures.get(key)
         if found is None:
-            given = tuple(
-                (name, plain(value)) for name, value in attributes
-            )  # nobody else looks for numpy's 1
+            # nobody else looks for numpy's 1
+            given = tuple((name, plain(value)) for name, value in attributes)
             same = tuple(map(_types, given)) == key[2]
             found = self._new(key, kinds, attributes) if same else self.signature(kinds, given)
             if len(self.signatures) >= _MOST_SIGNATURES:

@@ -62,9 +62,8 @@ def _product(x: object) -> Opened:
     return parts_of(x) if is_product(x) else None
 
 
-def leaves_of(
-    x: object, opened: Callable[[object], Opened] = _product
-) -> tuple[list[Any], Rebuild]:  # Any: expressions and whatever a user put in a field
+# Any: expressions and whatever a user put in a field
+def leaves_of(x: object, opened: Callable[[object], Opened] = _product) -> tuple[list[Any], Rebuild]:
     """All leaves of nested products, left to right, and what puts one of the same nesting together.
 
     `opened` gives the parts of other structures, and None for a leaf; one within itself is a leaf there.

@@ -113,9 +113,8 @@ class Examples:
         self.parameters.append(made)
         return made
 
-    def made(
-        self, key: Hashable, of: Kind, value: Callable[[BatchRows], Any]
-    ) -> Node:  # Any: an array, or a plan
+    # Any: an array, or a plan
+    def made(self, key: Hashable, of: Kind, value: Callable[[BatchRows], Any]) -> Node:
         """A parameter for what is computed of indices and sizes, once for each key."""
         found = self._made.get(key)
         if found is None:
@@ -192,9 +191,8 @@ class Ragged:
         """Apply the operation to other operands."""
         return self.apply(self.operation, operands, tuple(attributes.items()))
 
-    def apply(
-        self, operation: Operation, operands: Sequence[Any], attributes: Attributes = ()
-    ) -> Any:  # Any: above
+    # Any: above
+    def apply(self, operation: Operation, operands: Sequence[Any], attributes: Attributes = ()) -> Any:
         """Apply any operation, on the user's line."""
         given = [(x, x.kind) if isinstance(x, Node) else operand(x) for x in operands]
         signature = operation.signature(tuple([of for _, of in given]), attributes)

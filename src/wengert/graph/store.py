@@ -272,9 +272,8 @@ def exposed(ref: Ref) -> Value:
     Of a row of an arena it is a copy, and for a signal's handler or a finalizer that asks in the middle of a commit.
     """
     with STORE.lock:  # or a commit in place, in another thread, could have begun on what is shown here
-        if STORE.changing or is_array(
-            ref.data.base
-        ):  # a view of an arena would keep the data of other weights
+        # a view of an arena would keep the data of other weights
+        if STORE.changing or is_array(ref.data.base):
             return as_readonly(ref.data.copy())
         ref.exposed = True
         return as_readonly(ref.data)

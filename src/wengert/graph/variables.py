@@ -29,9 +29,8 @@ VARIABLE: Final = Operation(
         pure=True,
     ),
 )
-_variables: Final[WeakValueDictionary[int, Node]] = (
-    WeakValueDictionary()
-)  # by the identity of what each holds
+# by the identity of what each holds
+_variables: Final[WeakValueDictionary[int, Node]] = WeakValueDictionary()
 _signatures: Final[WeakKeyDictionary[CellSignature, dict[tuple[Kind, ...], CellSignature]]] = (
     WeakKeyDictionary()
 )
@@ -98,9 +97,8 @@ def by_variables(
     if all(x.kind.trainable for x in targets):
         return loss, targets, None
     made = Substitution()
-    for x in sorted(
-        targets, key=lambda x: x.serial if isinstance(x, Node) else 0
-    ):  # one may be below another
+    # one may be below another
+    for x in sorted(targets, key=lambda x: x.serial if isinstance(x, Node) else 0):
         made.variable(x)
     return made(loss), tuple(map(made, targets)), made
 

@@ -124,9 +124,8 @@ class Convolution(ModelNames, Generic[Sizes, Channels, Stride, Padding, Dilation
             if init is None
             else begin.drawn("kernel", (*pair, *sides), *fans, init)
         )
-        around: Any = (
-            _same(layer, kernel, stride, dilation) if padding == "same" else padding
-        )  # Any: as the others
+        # Any: as the others
+        around: Any = _same(layer, kernel, stride, dilation) if padding == "same" else padding
         numbers: tuple[Any, ...] = stride, around, dilation, groups  # Any: sizes, as a checker knows them
         return cls(weight, begin.constant("bias", (0.0, outputs)) if bias else None, *numbers)
 

@@ -143,16 +143,14 @@ class EmbeddingBag(ModelNames, Generic[Rows, Width, T, Dv]):
         return made
 
 
-def _table(
-    begin: Beginning[N, On], rows: int, width: int, init: Init | None
-) -> ArrayWeight[Any, N, On]:  # Any: as in `Beginning`
+# Any: as in `Beginning`
+def _table(begin: Beginning[N, On], rows: int, width: int, init: Init | None) -> ArrayWeight[Any, N, On]:
     shape = begin.size("rows", rows), begin.size("width", width)
     return begin.normal("table", shape, 1.0) if init is None else begin.drawn("table", shape, *shape, init)
 
 
-def _bags(
-    indices: Any, lengths: Integers | None, offsets: Integers | None
-) -> tuple[Any, Any, Shape]:  # Any: data of integers
+# Any: data of integers
+def _bags(indices: Any, lengths: Integers | None, offsets: Integers | None) -> tuple[Any, Any, Shape]:
     """The indices of all bags, one after the other; of each the number of its bag; and the shape of all bags."""
     if lengths is not None and offsets is not None:
         raise ArgumentError(f"EmbeddingBag: lengths or offsets, not both\n  at {user_position()}")

@@ -23,9 +23,8 @@ from wengert.errors import ArgumentError
 from wengert.site import user_position
 
 # What makes the data of a weight: a generator, a shape, and the numbers of inputs and of outputs that meet in it.
-Init: TypeAlias = Callable[
-    [Generator, Shape, int, int], Any
-]  # Any: an array of numpy, which no signature here names
+# Any: an array of numpy, which no signature here names
+Init: TypeAlias = Callable[[Generator, Shape, int, int], Any]
 _GAINS: Final = {
     "linear": 1.0,
     "sigmoid": 1.0,

@@ -39,9 +39,8 @@ class Linear(Steady, ModelNames, Generic[In, Out, T, Dv]):
     """
 
     weight: ArrayWeight[tuple[In, Out], T, Dv]
-    bias: ArrayWeight[
-        tuple[Out], T, Dv
-    ]  # None with `bias=False`; for a checker, the weight that `make` gives
+    # None with `bias=False`; for a checker, the weight that `make` gives
+    bias: ArrayWeight[tuple[Out], T, Dv]
 
     def __init__(
         self, weight: ArrayOperand[tuple[In, Out], T, Dv], bias: ArrayOperand[tuple[Out], T, Dv] | None = None
@@ -153,9 +152,8 @@ class Bilinear(ModelNames, Generic[In, Other, Out, T, Dv]):
         leading = left.shape[:-1]
         with_shape("Bilinear", "the other operand", right, (*leading, columns))
         pairs = reshape(left, (-1, rows)), reshape(right, (-1, columns))
-        weight: Any = (
-            self.weight
-        )  # Any, and below: checkers take the default element type for that of `einsum`
+        # Any, and below: checkers take the default element type for that of `einsum`
+        weight: Any = self.weight
         products: Any = einsum("bi,kij,bj->bk", pairs[0], weight, pairs[1])
         made: ArrayLayer[Any, T, Dv] = reshape(products, (*leading, size))
         return made if self.bias is None else made + self.bias

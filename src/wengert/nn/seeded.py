@@ -17,10 +17,9 @@ Seeds: TypeAlias = int | tuple[int, ...]
 class Seeded(ABC):
     """A layer that trains where it is given a seed, random or not; a `Sequential` passes its own on to such layers."""
 
+    # Any: of a layer
     @abstractmethod
-    def __call__(
-        self, x: Any, /, *, seed: Seeds | None = None
-    ) -> ArrayLayer[Any, Any, Any]:  # Any: of a layer
+    def __call__(self, x: Any, /, *, seed: Seeds | None = None) -> ArrayLayer[Any, Any, Any]:
         """The result for training with this seed, or without one for evaluation."""
 
 

@@ -418,9 +418,8 @@ def _stack(
     return found, LayerNorm.make(settings, sizes[0], name=begin.name_of("norm"), dtype=dtype)
 
 
-def _of_each(
-    who: str, layers: tuple[Any, ...], past: Any
-) -> tuple[Any, ...]:  # Any: layers, and pasts, of either kind
+# Any: layers, and pasts, of either kind
+def _of_each(who: str, layers: tuple[Any, ...], past: Any) -> tuple[Any, ...]:
     """The past of each layer."""
     if past is None:
         return (None,) * len(layers)

@@ -61,9 +61,8 @@ UPDATE: Final = Operation(
 @overload
 def with_update(
     x: ArrayExpression[S, T, Dv],
-    buffer: Buffer[
-        Any, BufferType, Dv
-    ],  # Any, and below: the plugin compares the shapes, and so does the run
+    # Any, and below: the plugin compares the shapes, and so does the run
+    buffer: Buffer[Any, BufferType, Dv],
     value: ArrayExpression[Any, BufferType, Dv] | ScalarOperand[BufferType] | float,
     /,
     *,
@@ -91,9 +90,8 @@ def with_update(
     *,
     rate: float = 1.0,
 ) -> FloatLayer: ...
-def with_update(
-    x: Any, buffer: Any, value: Any, /, *, rate: float = 1.0
-) -> Any:  # Any: typed by the overloads
+# Any: typed by the overloads
+def with_update(x: Any, buffer: Any, value: Any, /, *, rate: float = 1.0) -> Any:
     """x, and a training whose derivative goes through it gives the buffer new data, in its commit.
 
     They are the value, as the run computes it, at a rate of 1, else data + rate (value - data). A prediction, and a

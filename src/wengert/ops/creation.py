@@ -115,9 +115,8 @@ def full(
 ) -> ArrayLayer[Any, U, Cpu]: ...
 @overload
 def full(shape: int | tuple[int, ...], fill_value: float, /) -> ArrayLayer[Any, Float32, Cpu]: ...
-def full(
-    shape: int | tuple[int, ...], fill_value: float, /, *, dtype: Any = Float32
-) -> Any:  # Any: typed by the overloads
+# Any: typed by the overloads
+def full(shape: int | tuple[int, ...], fill_value: float, /, *, dtype: Any = Float32) -> Any:
     """An array of one number.
 
     Derivative: none, it is a literal.

@@ -82,9 +82,8 @@ class Ruled(Protocol):
         value: Callable[..., C],
         derivatives: Derivatives = (),
     ) -> Callable[[Differentiable[A, E], Operand[B]], Layer[C, E]]: ...
-    def rule(
-        self, *classes: Any, infer: Any, value: Any, derivatives: Any = ()
-    ) -> Any:  # Any: typed by the overloads
+    # Any: typed by the overloads
+    def rule(self, *classes: Any, infer: Any, value: Any, derivatives: Any = ()) -> Any:
         """Add a rule for operands whose Data are of these classes, or derive from them, as `extend.rule_for` does.
 
         The answer is this function once more, as a type checker may use it for such operands.

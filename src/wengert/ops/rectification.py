@@ -204,8 +204,7 @@ def prelu(x: ArrayExpression[S, T, Dv], slope: ArrayExpression[Any, T, Dv], /) -
     shape, slopes = shape_of_operand(x), shape_of_operand(slope)
     ruled(rules.sloped, [shape, slopes])
     one = slopes == (1,)
-    by_channel: Any = reshape(
-        slope, (1,) * len(shape) if one else (-1, *(1,) * (len(shape) - 2))
-    )  # Any: as x
+    # Any: as x
+    by_channel: Any = reshape(slope, (1,) * len(shape) if one else (-1, *(1,) * (len(shape) - 2)))
     made: ArrayLayer[S, T, Dv] = where(greater(x, 0.0), x, multiply(by_channel, x))
     return made

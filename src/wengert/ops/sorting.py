@@ -261,10 +261,9 @@ def nonzero(
     return (first, *(apply(NONZERO, whole, (("axis", axis), *given)) for axis in range(1, rank)))
 
 
+# Any: the shape, and the device of the labels
 @composed
-def one_hot(
-    labels: IndexExpression, num_classes: int, /
-) -> ArrayLayer[Any, Float32, Any]:  # Any: the shape, and the device of the labels
+def one_hot(labels: IndexExpression, num_classes: int, /) -> ArrayLayer[Any, Float32, Any]:
     """1 at each label along a new last axis, 0 elsewhere, in float32.
 
     Derivative: none; labels have no delta.

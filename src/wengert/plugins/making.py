@@ -183,9 +183,8 @@ class Maker:
         self, base: type[W], arguments: tuple[object, ...], name: str | None, members: dict[str, object]
     ) -> W:
         cls = weight_class(type(self), base)
-        optimizer = merged_part(type(self), "optimizer", Optimizer)(
-            cast(Any, self)
-        )  # Any: a Plugin, which is a Maker
+        # Any: a Plugin, which is a Maker
+        optimizer = merged_part(type(self), "optimizer", Optimizer)(cast(Any, self))
         weight: W = cast(Any, cls)(*arguments, optimizer, name)  # Any: the four kinds take different data
         weight.kind = with_family(weight.kind, family_of(self))
         if isinstance(weight, WeightPart):

@@ -39,9 +39,8 @@ class Optimizer(Generic[P]):
     )
     only_finite: ClassVar[bool] = False  # for Wengert's own: see `Updates`
     tells: ClassVar[bool] = False  # whether a part has its own `committed`
-    reduced: ClassVar[frozenset[str]] = (
-        frozenset()
-    )  # states that have some axes of the weight with one element only
+    # states that have some axes of the weight with one element only
+    reduced: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls, pure: bool = False, **others: object) -> None:
         super().__init_subclass__(**others)

@@ -28,9 +28,8 @@ from wengert.run.batching.region import RowSource
 from wengert.site import position
 
 PARTS: Final[tuple[Direction, ...]] = ("forward", "backward")
-Told = Callable[
-    [Direction, str, tuple[Any, int], int], None
-]  # part, name, origin, nanoseconds; Any: as `Binding.at`
+# part, name, origin, nanoseconds; Any: as `Binding.at`
+Told = Callable[[Direction, str, tuple[Any, int], int], None]
 _LEAST: Final = 0.01  # of the time: a launch that takes less has no lines of its own
 _part = attrgetter("part")
 _NAMES: Final = ("recording nodes, finding the schedule", "tables of rows and of deltas")

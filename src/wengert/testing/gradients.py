@@ -108,9 +108,8 @@ def _second(
         "weight": partial(deltas_at_weights, result, weights),
         "layer": partial(deltas_at_weights, behind, weights),
     }
-    size = HOST.abs(
-        HOST.to_host(value_of(result))
-    )  # its derivatives may all but cancel, and not its rounding
+    # its derivatives may all but cancel, and not its rounding
+    size = HOST.abs(HOST.to_host(value_of(result)))
     least = float(HOST.max(size)) if size.size else 0.0
     return _checked(derivative, values, weights, result, ways, rtol, seed, least)
 

@@ -153,9 +153,8 @@ def _check_addition(nothing: Any, deltas: Sequence[Any], same: Same) -> None:  #
         check_additive(neutral, list(leaves), same)
 
 
-def _check_parameter(
-    data: Parameter[Any, Any], steps: Sequence[Any], same: Same
-) -> None:  # Any: of every type
+# Any: of every type
+def _check_parameter(data: Parameter[Any, Any], steps: Sequence[Any], same: Same) -> None:
     """The laws of what a weight holds."""
     still = data.stepped(steps[0])
     assert same(still, data), f"a step of zero makes {still!r} of {data!r}"

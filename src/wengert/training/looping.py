@@ -298,9 +298,8 @@ def _questions(loss: Expression, also: Any, here: bool) -> Do[tuple[Any, Any, Ma
         return gather(found, predict(also)).map(lambda x: (x[0].value, x[1], x[0].deltas))
     weights = [*dict.fromkeys(w for _, read in orders for w in read)]
     seen: Any = predict(cast(Any, (loss, also)))
-    asked: Any = Question(
-        "gradients", loss, Wanted(tuple(weights), tuple, None)
-    )  # `gradients` refuses buffers
+    # `gradients` refuses buffers
+    asked: Any = Question("gradients", loss, Wanted(tuple(weights), tuple, None))
     both: Any = gather(seen, asked)
     answers: Do[tuple[Any, Any, Mapping[Weight, Any]]] = both.map(
         lambda x: (*x[0], dict(zip(weights, x[1], strict=True)))

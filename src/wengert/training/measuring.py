@@ -131,9 +131,8 @@ def number(x: Loss | SupportsFloat, executor: Executor | None, what: str) -> flo
     return _scalar(_data(x, executor, what), x, what)
 
 
-def _data(
-    x: Measured, executor: Executor | None, what: str
-) -> Any:  # Any: a number, or an array of any shape
+# Any: a number, or an array of any shape
+def _data(x: Measured, executor: Executor | None, what: str) -> Any:
     if isinstance(x, Expression) or not isinstance(x, SupportsFloat):
         lifted: Any = lift_any(x, f"evaluate: {what}")  # Any: of one of the three columns
         return predict(lifted).run(executor)

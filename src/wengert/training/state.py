@@ -24,9 +24,8 @@ KEPT: Final = (
     1_000_000  # losses of single steps: 11 MB in a checkpoint, and no more in memory however long it takes
 )
 _FORMAT: Final = 1
-_MOST: Final = (
-    2**63
-)  # steps and examples: beyond what a mean of losses can be divided by, there is no training
+# steps and examples: beyond what a mean of losses can be divided by, there is no training
+_MOST: Final = 2**63
 _NUMBERS: Final = {
     "epoch": int,
     "done": int,

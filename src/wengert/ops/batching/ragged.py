@@ -101,9 +101,8 @@ def by_lines(c: Ragged, x: Value, *, axis: int, **attributes: Any) -> Found | An
 def reducing(mean: bool | None) -> Callable[..., Found | Any]:  # Any: as above
     """The rule of a reduction: of sums and means over rows, too; None: of another one."""
 
-    def rule(
-        c: Ragged, x: Value, *, axis: Axis = None, keepdims: bool = False
-    ) -> Found | Any:  # Any: as above
+    # Any: as above
+    def rule(c: Ragged, x: Value, *, axis: Axis = None, keepdims: bool = False) -> Found | Any:
         rows, axes = c.axis(), axes_in(axis, c.shape(0))
         if rows is None or c.kinds[0].column is not Column.ARRAY:
             return NotImplemented

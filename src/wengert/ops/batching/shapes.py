@@ -118,9 +118,8 @@ def behind(axis: Axis, shape: Shape) -> tuple[int, ...]:
     return tuple(a + 1 for a in axes_in(axis, shape))
 
 
-def reduced(
-    b: Batch, x: Value, *, axis: Axis = None, keepdims: bool = False, **attributes: Any
-) -> Value:  # Any: as in `Batch.again`
+# Any: as in `Batch.again`
+def reduced(b: Batch, x: Value, *, axis: Axis = None, keepdims: bool = False, **attributes: Any) -> Value:
     """The rule of reductions."""
     shape = b.shape(0)
     axes = behind(axis, shape)
