@@ -159,6 +159,24 @@ def test_loops_are_given_many_numbers_at_once(kind: Any) -> None:
     assert (found, found_data.tobytes()) == (losses, data.tobytes())
 
 
+@pytest.mark.parametrize("settings", RELATIVES, ids=lambda x: type(x).__name__)
+def test_moments_lie_where_earlier_ones_lay_that_nobody_has(settings: Any) -> None:
+    """In a plan in Python; what somebody has, or has a view of, stays as it is."""
+    w, plain = (settings.array_weight(np.ones((20, 16), np.float32)) for _ in range(2))
+    x, held = np.random.default_rng(0).standard_normal((8, 20)).astype(np.float32), list[tuple[Any, Any]]()
+    plans = Plans(worth=3, native=False)
+    for i in range(16):
+        for weight, plan in ((w, plans), (plain, None)):
+            loss, engine = wg.mean(wg.square(x @ weight)), Engine(plan)
+            loss.train().run(Interpreter(engine))
+        state = [y for y in w.optimizer.state().values() if np.ndim(y)]
+        held += [(y[1:], y[1:].copy()) for y in state if i in (8, 9, 11)]
+        del state
+    assert program_of(plans).frame_source.count("= []") == len(held) / 3 > 0
+    assert all(np.array_equal(y, z) for y, z in held)
+    assert np.array_equal(w.data, plain.data)
+
+
 @needs_compiler
 def test_a_function_that_numpy_computes_otherwise_here_is_left_to_it(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

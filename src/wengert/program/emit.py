@@ -28,7 +28,7 @@ from wengert.arrays.kernels import (
 )
 from wengert.program.derive import AtRows
 from wengert.program.fused import FusedGroup
-from wengert.program.memory import Allocation, Placement
+from wengert.program.memory import Allocation, Placement, can_be_placed
 from wengert.program.program import Argument, Eqn, Function, Var, mentions_rows, vars_in
 from wengert.program.simplify import Pieces, needed
 from wengert.program.text import SIGNS, Constants, executed, function_text, tuple_text
@@ -96,6 +96,8 @@ class ProgramText:
         self.eqns, self.outputs, self.placement = eqns, outputs, placement
         self._fused = {e: call for call in fused for e in call.group.eqns}
         self._updates = updates or {}  # of effects
+        self.leaving: set[Var] = set()  # what others get in each run, and may let go of before the next
+        self.again: dict[Var, str] = {}  # lists of arrays for these
         self.constants = Constants()
         self.inputs = [*map(input_name.format, range(len(inputs)))]
         self.names: dict[Var, str] = {}
@@ -115,7 +117,6 @@ class ProgramText:
         self._first += [self._call(e) for e in placement.early]
         buffers = [f"b{i}" for i in range(len(placement.buffers))]
         made = [*(e.result for e in placement.early), *placement.pieces]
-        self.again: dict[Var, str] = {}  # lists of arrays for results that others get
         self.frame = [*buffers, *(self.names[x] for x in made)]
         self.begin: list[str] = []  # lines before the first equation
         self.numbers = 0  # arrays of shape () in a frame
@@ -225,7 +226,8 @@ class ProgramText:
         for x in group.outputs:
             if x not in self.names:
                 self.names[x] = f"v{len(self.names)}"
-                made.append(self._new(x))
+                unused = x in self.leaving and x.compact
+                made.append(f"{self.names[x]} = {self._unused(x)}" if unused else self._new(x))
         results = [self.names[x] for x in group.outputs]
         return [*made, self._called(call.function, [*self._given_to(group), *results], ())]
 
@@ -249,10 +251,15 @@ class ProgramText:
         """The lines that give the arrays which an effect writes besides its target."""
         call = self._updates.get(e)
         for x in () if call is None else call.group.outputs[:-1]:
-            self.names[x], self.again[x] = f"v{len(self.names)}", f"s{len(self.again)}"
-            self.frame.append(self.again[x])
-            shape, dtype = self.value(x.shape), self.constants.name(x.dtype)
-            yield f"{self.names[x]} = {self.constants.name(unused_array)}({self.again[x]}, {shape}, {dtype})"
+            self.names[x] = f"v{len(self.names)}"
+            yield f"{self.names[x]} = {self._unused(x)}"
+
+    def _unused(self, x: Var) -> str:
+        """An array for a result that others get, from a list of those that were given before."""
+        self.again[x] = name = f"s{len(self.again)}"
+        self.frame.append(name)
+        shape, dtype = self.value(x.shape), self.constants.name(x.dtype)
+        return f"{self.constants.name(unused_array)}({name}, {shape}, {dtype})"
 
     def change(self, e: Eqn) -> str:
         """The text of the changes of an effect, among those of others in a list."""
@@ -334,6 +341,10 @@ class ProgramText:
             arguments = [self._beside(a, b, into) for a, b in (e.arguments, e.arguments[::-1])]
         if x in self.names and into is not None:
             return self._called(into, arguments, [*options, f"out={self.names[x]}"])
+        if x in self.leaving and can_be_placed(e):
+            self.names[x] = f"v{len(self.names)}"
+            made = self._called(into or function, arguments, [*options, f"out={self._unused(x)}"])
+            return f"{self.names[x]} = {made}"
         # a number that is written over makes room for the next one: 0.031 us for each of 1,000 in place of 0.043
         spare = self._spare.pop() if self._spare and x.aval.form in _NUMBERS else ""
         name = self.names[x] = spare or f"v{len(self.names)}"

@@ -215,6 +215,8 @@ class PlanText(ProgramText):
         name = "inputs[{}]" if self._by_place else "p{}"
         super().__init__(p.inputs, p.eqns, (), placement, p.targets or (), calls, updates, name)
         self.put_beside(p.inputs)
+        if p.targets is not None:  # states, above all
+            self.leaving.update(vars_in(tuple(p.outputs[1:])))
         self.program = p
 
     def lines(
