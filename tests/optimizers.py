@@ -6,7 +6,7 @@ Refuses to know: their numbers, which each test says.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from wengert.extend import Optimizer, dense
 from wengert.plugins import (
@@ -30,7 +30,24 @@ from wengert.plugins import (
     Plugin,
     RAdam,
     RMSprop,
+    Rprop,
     StochasticWeightAveraging,
+)
+
+OPTIMIZERS: Final = (  # each takes the size of its steps from what it has seen
+    Adadelta,
+    Adagrad,
+    RMSprop,
+    Adam,
+    AdamW,
+    AMSGrad,
+    Adamax,
+    NAdam,
+    RAdam,
+    Lion,
+    LAMB,
+    Rprop,
+    Adafactor,
 )
 
 

@@ -11,20 +11,15 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.optimizers import OPTIMIZERS
 from tests.run.planned import eager
 from wengert import plugins
 from wengert.errors import PluginError
 from wengert.extend import Optimizer, Rated
 from wengert.plugins import (
-    LAMB,
     SGD,
-    Adadelta,
-    Adafactor,
-    Adagrad,
     Adam,
-    Adamax,
     AdamW,
-    AMSGrad,
     ClipByGlobalNorm,
     ClipByNorm,
     ClipByValue,
@@ -33,17 +28,13 @@ from wengert.plugins import (
     L2Regularization,
     LearningRate,
     LearningRateSchedule,
-    Lion,
     Logging,
     Momentum,
     Muon,
-    NAdam,
     Names,
     Nesterov,
     Plugin,
-    RAdam,
     RMSprop,
-    Rprop,
     WeightDecay,
 )
 from wengert.plugins.rate import Scaled
@@ -142,19 +133,7 @@ def test_missing_and_unknown_ones_are_one_error() -> None:
 
 
 FIRST = [
-    Adadelta,
-    Adagrad,
-    RMSprop,
-    Adam,
-    AdamW,
-    AMSGrad,
-    Adamax,
-    NAdam,
-    RAdam,
-    Lion,
-    LAMB,
-    Rprop,
-    Adafactor,
+    *OPTIMIZERS,
     Muon,
     GradientNoise,
     L1Regularization,

@@ -16,35 +16,32 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.optimizers import WithAdagrad, WithAdam, WithAdamW, WithL1, WithMomentum, WithNesterov, WithRMSprop
+from tests.optimizers import (
+    OPTIMIZERS,
+    WithAdagrad,
+    WithAdam,
+    WithAdamW,
+    WithL1,
+    WithMomentum,
+    WithNesterov,
+    WithRMSprop,
+)
 from tests.run.planned import eager, plain
 from wengert import Do, Tape, UnitContinuation
 from wengert import fold as td
 from wengert.extend import HOST, Optimizer, Product, data_of, dense, kinds, operation
 from wengert.graph.operation import OPERATIONS
 from wengert.plugins import (
-    LAMB,
     SGD,
-    Adadelta,
-    Adafactor,
-    Adagrad,
-    Adam,
-    Adamax,
     AdamW,
-    AMSGrad,
     ExponentialMovingAverage,
     L1Regularization,
     L2Regularization,
     LearningRate,
-    Lion,
     Lookahead,
     Momentum,
-    NAdam,
     Nesterov,
     Plugin,
-    RAdam,
-    RMSprop,
-    Rprop,
     WeightDecay,
 )
 from wengert.run import Batched, Parallel, Sequential
@@ -540,19 +537,7 @@ class TestPromises:
     [
         Momentum,
         Nesterov,
-        Adadelta,
-        Adagrad,
-        RMSprop,
-        Adam,
-        AdamW,
-        AMSGrad,
-        Adamax,
-        NAdam,
-        RAdam,
-        Lion,
-        LAMB,
-        Rprop,
-        Adafactor,
+        *OPTIMIZERS,
         Lookahead,
         ExponentialMovingAverage,
         L1Regularization,
