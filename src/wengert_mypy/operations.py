@@ -570,7 +570,7 @@ FUNCTION_RULES: Final[Mapping[str, Rule]] = {
     "wengert.ops.resampling.avg_pool1d": _pool1d,
     "wengert.ops.pooling.max_pool2d": _pool,
     "wengert.ops.pooling.avg_pool2d": _pool,
-    "wengert.ops.padding.pad": _pad,
+    "wengert.ops.manipulation.pad": _pad,
 }
 
 # one operation each whose family's rule is not the whole of its rule

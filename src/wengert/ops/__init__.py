@@ -127,6 +127,7 @@ if TYPE_CHECKING:
         matrix_transpose,
         meshgrid,
         moveaxis,
+        pad,
         permute_dims,
         repeat,
         reshape,
@@ -137,7 +138,6 @@ if TYPE_CHECKING:
     from wengert.ops.moments import std, var
     from wengert.ops.noise import dropout
     from wengert.ops.norms import vecdot
-    from wengert.ops.padding import pad
     from wengert.ops.pooling import avg_pool2d, max_pool2d
     from wengert.ops.rectification import celu, elu, hardswish, leaky_relu, prelu, selu
     from wengert.ops.reduction import logsumexp, max, mean, min, prod, sum
@@ -395,12 +395,11 @@ _ROOMS: Final = Rooms(
         ),
         "manipulation": (
             "broadcast_arrays broadcast_to expand_dims flip matrix_transpose meshgrid moveaxis "
-            "permute_dims repeat reshape roll squeeze tile"
+            "pad permute_dims repeat reshape roll squeeze tile"
         ),
         "moments": "std var",
         "noise": "dropout",
         "norms": "vecdot",
-        "padding": "pad",
         "pooling": "avg_pool2d max_pool2d",
         "rectification": "celu elu hardswish leaky_relu prelu selu",
         "reduction": "logsumexp max mean min prod sum",

@@ -28,8 +28,7 @@ from wengert.ops.indexing import getitem
 from wengert.ops.joining import concat, split
 from wengert.ops.kinds import common, ruled, shape_of_operand
 from wengert.ops.linear import matmul
-from wengert.ops.manipulation import expand_dims, moveaxis, permute_dims, reshape, squeeze
-from wengert.ops.padding import pad
+from wengert.ops.manipulation import expand_dims, moveaxis, pad, permute_dims, reshape, squeeze
 from wengert.ops.windows import (
     IntOrPair,
     around,

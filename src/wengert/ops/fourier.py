@@ -25,8 +25,7 @@ from wengert.ops.families import composed
 from wengert.ops.indexing import getitem
 from wengert.ops.joining import concat, stack
 from wengert.ops.kinds import array_of, axes_in, axis_in, shape_of_operand
-from wengert.ops.manipulation import flip, moveaxis, roll
-from wengert.ops.padding import pad
+from wengert.ops.manipulation import flip, moveaxis, pad, roll
 
 Norm = Literal["backward", "ortho", "forward"]
 

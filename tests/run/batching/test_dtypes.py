@@ -19,7 +19,7 @@ from wengert.control import Executor
 from wengert.extend import kinds, operation
 from wengert.graph.kinds import Column
 from wengert.plugins import SGD, Adam, LearningRate
-from wengert.saving.states import state_of
+from wengert.saving.checkpoint import state_of
 
 F32 = np.float32
 PARTS = 250  # seeds of one case
