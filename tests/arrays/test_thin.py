@@ -13,6 +13,7 @@ from wengert.arrays import HOST, blas, thin
 from wengert.plugins import SGD
 
 SHAPES = [(16, 3072, 64), (1, 16_001, 65), (32, 784, 128), (7, 1031, 140), (3, 200_000, 2)]
+TRANSPOSED = [(2, 1280, 512), (16, 3072, 64), (3, 1031, 1400), (5, 70_001, 7)]
 ON = pytest.mark.skipif(not thin._SLICED, reason="numpy's BLAS has no products without copies here")
 
 
@@ -36,7 +37,9 @@ def test_slices_add_up_to_the_product(shape: tuple[int, int, int], dtype: type) 
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("shape", [(2, 1280, 512), (16, 3072, 64), (3, 1031, 1400), (5, 70_001, 7)])
+@pytest.mark.parametrize(
+    "shape", [(2, 1280, 512), (16, 3072, 64), (3, 1031, 1400), (5, 70_001, 7), (5, 640, 256), (16, 200, 131)]
+)
 def test_a_transposed_matrix_is_multiplied_where_it_lies(shape: tuple[int, int, int], dtype: type) -> None:
     a, b = _drawn(*shape, dtype)
     b = np.asfortranarray(b)
@@ -64,7 +67,7 @@ def test_what_does_not_fit_goes_to_numpy(which: str, monkeypatch: pytest.MonkeyP
     a, b = _drawn(16, 3072, 64, np.float32)
     match which:
         case "transposed":
-            a, b = _drawn(17, 3072, 64, np.float32)
+            a, b = _drawn(21, 3072, 64, np.float32)
             b = np.asfortranarray(b)
         case "strided":
             a = np.repeat(a, 2, axis=1)[:, ::2]
@@ -85,6 +88,24 @@ def test_few_rows_of_much_are_thin() -> None:
     assert not thin.is_thin((33, 3072), (3072, 64))  # enough rows to pay for the copies
     assert not thin.is_thin((16, 64), (64, 64))  # BLAS makes no copies by itself
     assert not thin.is_thin((16, 64), (64, 4096))  # slices would have too few lines
+
+
+@ON
+def test_a_few_columns_of_a_transposed_matrix_are_thin_where_all_would_be_copied(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert thin.is_thin((5, 640), (640, 256))
+    assert not thin.is_thin((4, 640), (640, 256))  # a result of so few elements needs no copies
+    assert not thin.is_thin((21, 640), (640, 64))
+    assert not thin.is_thin((16, 64), (64, 3072))  # of so few lines copies are cheap
+    asked: list[int] = []
+    monkeypatch.setitem(blas.GEMMS, np.dtype(np.float32), lambda *args: asked.append(args[4]))
+    a, b = _drawn(5, 640, 256, np.float32)
+    thin.dot(a, np.asfortranarray(b))
+    assert asked == [128, 128]
+    np.testing.assert_array_equal(
+        thin.dot(a, b), np.dot(a, b), strict=True
+    )  # which lies as numpy's BLAS likes it
 
 
 def test_processors_without_such_functions_have_no_slices(monkeypatch: pytest.MonkeyPatch) -> None:

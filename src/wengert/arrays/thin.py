@@ -26,7 +26,12 @@ blas_dot: Final = np.dot  # the product that is one call of BLAS, whatever the n
 _ROWS: Final = 32
 # For n rows times a transposed 512 x 1280: 2 rows 291 and 69, 4 rows 301 and 74, 8 rows 333 and 131, 16 rows 396
 # and 223, 32 rows 516 and 421; times 2048 x 5120: 2 rows 6360 and 1791, 16 rows 7815 and 5953.
-_ROWS_BY_TRANSPOSED: Final = 16
+# And times a transposed 256 x 640, which fewer rows than 5 do not: 5 rows 105 and 32, 12 rows 115 and 65, 20 rows 145
+# and 108, 24 rows 140 and 140; in float64 16 rows 202 and 178, 20 rows 211 and 218. Times 64 x 64 slices take longer.
+_ROWS_BY_TRANSPOSED: Final = {np.dtype(np.float32): 20, np.dtype(np.float64): 16}
+_LEAST_BY_TRANSPOSED: Final = 300_000  # multiplications
+_LINES_BY_TRANSPOSED: Final = 192
+_RESULTS_WITHOUT_COPIES: Final = 1200  # elements of a result, where the right matrix is transposed
 _MOST_BY_COPY: Final = 64
 _WITHOUT_COPIES: Final = 1_000_000  # multiplications
 _LEAST: Final = 48  # lines of a slice; nothing smaller was measured
@@ -57,7 +62,19 @@ def is_thin(a: Shape, b: Shape, /) -> bool:
     >>> is_thin((4, 64), (64, 64))
     False
     """
-    return a[0] <= _ROWS and a[0] * a[1] * b[1] > _WITHOUT_COPIES and _SLICED and _slice(*a, b[1]) >= _LEAST
+    rows, lines, columns = a[0], a[1], b[1]
+    return rows <= _ROWS and _SLICED and (_is_long(rows, lines, columns) or _is_wide(rows, lines, columns))
+
+
+def _is_long(rows: int, lines: int, columns: int) -> bool:
+    """Tell whether slices of lines pay."""
+    return rows * lines * columns > _WITHOUT_COPIES and _slice(rows, lines, columns) >= _LEAST
+
+
+def _is_wide(rows: int, lines: int, columns: int) -> bool:
+    """Tell whether slices of columns would pay, if the right matrix were transposed."""
+    large = rows * lines * columns > _LEAST_BY_TRANSPOSED and rows * columns > _RESULTS_WITHOUT_COPIES
+    return large and lines >= _LINES_BY_TRANSPOSED and 1 < rows <= max(_ROWS_BY_TRANSPOSED.values())
 
 
 @lru_cache(maxsize=1024)
@@ -84,8 +101,9 @@ def dot(a: Value, b: Value, /, out: Value = None) -> Value:
     gemm = blas.GEMMS.get(a.dtype)
     (rows, lines), columns = a.shape, b.shape[1]
     back = b.T
-    transposed = 1 < rows <= _ROWS_BY_TRANSPOSED and _plain(back)
-    if gemm is None or not (a.dtype == b.dtype and _plain(a) and (transposed or _plain(b))):
+    transposed = 1 < rows <= _ROWS_BY_TRANSPOSED.get(a.dtype, 0) and _plain(back)
+    sliced = transposed or (_plain(b) and _is_long(rows, lines, columns))
+    if gemm is None or not (a.dtype == b.dtype and _plain(a) and sliced):
         return np.dot(a, b, out)
     if transposed:
         return _by_columns(gemm, a, back, np.empty((rows, columns), a.dtype) if out is None else out)
@@ -108,7 +126,8 @@ def _by_columns(gemm: Callable[..., Any], a: Value, back: Value, out: Value) -> 
     """`a` times the transpose of `back`, some columns of the result at once: each is a sum of its own."""
     (rows, lines), columns, item = a.shape, len(back), a.itemsize
     left, right, to = blas.address_of(a), blas.address_of(back), blas.address_of(out)
-    size = max(_WITHOUT_COPIES // (rows * lines), 1)
+    size = max(min(_WITHOUT_COPIES // (rows * lines), _RESULTS_WITHOUT_COPIES // rows), 1)
+    size = -(-columns // -(-columns // size))  # slices of about the same size
     for begin in range(0, columns, size):
         count, w = min(size, columns - begin), right + item * lines * begin
         gemm(
@@ -124,7 +143,7 @@ def by_copy(rows: int, lines: int, columns: int, dtype: Value, /) -> bool:
     32 rows times a transposed 256 x 1024 of float32: 320 us, with the copy 195; to copy takes 760. Only where a trial
     gives the same bits: BLAS has other functions for small matrices.
     """
-    few = _ROWS_BY_TRANSPOSED < rows <= _MOST_BY_COPY and min(lines, columns) >= _MATRIX
+    few = _ROWS_BY_TRANSPOSED.get(dtype, 0) < rows <= _MOST_BY_COPY and min(lines, columns) >= _MATRIX
     large = rows * lines * columns > _WITHOUT_COPIES
     return few and large and dtype in blas.GEMMS and _alike(rows, lines, columns, dtype)
 
