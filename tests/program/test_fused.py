@@ -19,7 +19,7 @@ from wengert.arrays.compilers import CCompiler, found_compiler
 from wengert.plugins import SGD
 from wengert.program import loops
 from wengert.program.emit import FusedCall
-from wengert.program.fused import FusedGroup, fused
+from wengert.program.fused import EXACT, FusedGroup, fused
 from wengert.program.loops import axes_of, loop_text
 from wengert.program.memory import Placement
 from wengert.program.program import Eqn, Program, Var, check, evaluate
@@ -277,7 +277,33 @@ class TestLoopsOverLines:
             assert found.tobytes() == expected.tobytes()
 
     @needs_compiler
-    @pytest.mark.parametrize("mutant", ["one column", "other halves", "a column left out", "exp"])
+    @pytest.mark.parametrize("length", [2, 7, 8, 9, 16, 17, 24, 33, 64])
+    @pytest.mark.parametrize("dtype", [F32, F64])
+    def test_the_greatest_element_wherever_it_is(
+        self, length: int, dtype: np.dtype[Any], tmp_path: Path
+    ) -> None:
+        """Each line has its greatest element, NaN or infinity at another place."""
+        compiler = found_compiler()
+        assert compiler is not None
+        x = var(length, length, dtype=dtype)
+        options = {"axis": -1, "keepdims": True, "initial": -math.inf}
+        top = Eqn(np.maximum.reduce, (x,), options, var(length, 1, dtype=dtype))
+        less = eqn(operator.sub, x, top.result, dtype=dtype, shape=(length, length))
+        square = eqn(operator.mul, less.result, less.result, dtype=dtype, shape=(length, length))
+        group = FusedGroup((top, less, square), (x,), (square.result,), ((length, length), dtype), EXACT)
+        (function,) = Library([group]).functions(compiler, tmp_path)
+        random = np.random.default_rng(length)
+        for special in (9.0, math.nan, math.inf, -math.inf):
+            given = random.standard_normal((length, length)).astype(dtype)
+            np.fill_diagonal(given, special)
+            with all_quiet():
+                found, expected = function(given), np.square(given - given.max(-1, keepdims=True))
+            assert same_but_for_nan(found, expected)
+
+    @needs_compiler
+    @pytest.mark.parametrize(
+        "mutant", ["one column", "other halves", "a column left out", "half of the columns", "exp"]
+    )
     def test_a_wrong_helper_is_not_used(
         self, mutant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -290,7 +316,8 @@ class TestLoopsOverLines:
                 "{t} r = 0; for (int i = 0; i < n; i++) r += x[i]; return r; return n <= 128 ?",
             ),
             "other halves": ("n / 2 - n / 2 % 8", "n / 2 - n / 2 % 16"),
-            "a column left out": ("for (int j = 0; j < columns", "for (int j = 1; j < columns"),
+            "a column left out": ("for (int j = 0; j < half", "for (int j = 1; j < half"),
+            "half of the columns": ("c = greater_float(c, e);", ""),
             "exp": ("5.082762527590693718096e-04f", "5.082762527590693718096e-03f"),
         }[mutant]
         (right,) = Library([group]).functions(compiler, tmp_path)

@@ -74,23 +74,32 @@ static {t} sum_{t}(const {t} *x, ptrdiff_t n) {{
   return n <= 128 ? block_{t}(x, n) + 0 : sum_{t}(x, half) + sum_{t}(x + half, n - half);
 }}
 """
-# The greatest element in columns, NaN if there is one; the sign of a zero depends on the order.
+# The greatest element in columns, NaN if there is one; the sign of a zero depends on the order. Vectors are as wide as
+# compilers write a line with: one of two that were written apart waits until both have arrived in the cache.
 _MAX: Final = """\
-typedef {t} wide_{t} __attribute__((vector_size(64), aligned(sizeof({t})), may_alias));
-typedef {bits} bits_{t} __attribute__((vector_size(64)));
+typedef {t} wide_{t} __attribute__((vector_size(32), aligned(sizeof({t})), may_alias));
+typedef {bits} bits_{t} __attribute__((vector_size(32)));
+
+static inline wide_{t} greater_{t}(wide_{t} x, wide_{t} y) {{
+  const bits_{t} greater = (y > x) | (y != y);
+  return (wide_{t})(((bits_{t})y & greater) | ((bits_{t})x & ~greater));
+}}
 
 static inline {t} max_{t}(const {t} *x, ptrdiff_t n) {{
-  const int columns = 64 / sizeof({t});
-  {t} m = -INFINITY;
+  const int columns = 32 / sizeof({t});
   ptrdiff_t i = 0;
   wide_{t} c = {{0}};
-  c += m;
-  for (; i < n - n % columns; i += columns) {{
-    const wide_{t} y = *(const wide_{t} *)(x + i);
-    const bits_{t} greater = (y > c) | (y != y);
-    c = (wide_{t})(((bits_{t})y & greater) | ((bits_{t})c & ~greater));
+  c += -({t})INFINITY;
+  wide_{t} e = c;
+  for (; i < n - n % (2 * columns); i += 2 * columns) {{
+    c = greater_{t}(c, *(const wide_{t} *)(x + i));
+    e = greater_{t}(e, *(const wide_{t} *)(x + i + columns));
   }}
-  for (int j = 0; j < columns; j++) m = (c[j] > m) | (c[j] != c[j]) ? c[j] : m;
+  c = greater_{t}(c, e);
+  for (int half = columns / 2; half; half /= 2)
+    for (int j = 0; j < half; j++)
+      c[j] = (c[j + half] > c[j]) | (c[j + half] != c[j + half]) ? c[j + half] : c[j];
+  {t} m = c[0];
   for (; i < n; i++) m = (x[i] > m) | (x[i] != x[i]) ? x[i] : m;
   return m;
 }}
