@@ -9,16 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Generic, Literal, Self, final
+from typing import Any, ClassVar, Final, Generic, Literal, final
+
+from typing_extensions import TypeVar
 
 from wengert.arrays import Dv, T
 from wengert.elsewhere import ModelNames
 from wengert.errors import ArgumentError
-from wengert.generics import TypeVar
 from wengert.graph import ArrayExpression, ArrayLayer, ArrayWeight
 from wengert.graph.expressions import ArrayOperand
 from wengert.nn.checks import check_weight, misfit
-from wengert.nn.dims import Dilation, Groups, In, Kernel, Out, Padding, Stride
+from wengert.nn.dims import Dilation, Groups, In, Kernel, N, On, Out, Padding, Stride
 from wengert.nn.init import Init
 from wengert.nn.making import Beginning, Seed
 from wengert.ops import (
@@ -78,62 +79,42 @@ class Convolution(ModelNames, Generic[Sizes, Channels, Stride, Padding, Dilation
             made = shape[1] * self.groups if self.transposed else shape[0]
             check_weight(layer, "a bias", self.bias.shape, (made,))
 
-    # the sizes of what it gives are Any: the mypy plugin puts the stated ones there
-    @classmethod
-    def make(
-        cls,
-        settings: Placing[Dv],
-        inputs: int,
-        outputs: int,
-        kernel: int,
-        /,
-        *,
-        stride: int = 1,
-        padding: int | Literal["same"] = 0,
-        dilation: int = 1,
-        groups: int = 1,
-        seed: Seed,
-        name: str | None = None,
-        dtype: type[T] | None = None,
-        bias: bool = True,
-        init: Init | None = None,
-    ) -> Self:
-        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
-
-        A padding "same" keeps the size at a stride of 1: half of an odd kernel. Raises ArgumentError for an even kernel
-        or another stride there, and for a size below 1; ShapeError for groups that do not divide the channels.
-        Source: He et al. 2015, "Delving Deep into Rectifiers", equation 10.
-        """
-        layer = cls.__name__
-        begin = Beginning(layer, settings, seed, name, dtype)
-        inputs, outputs, kernel = (
-            begin.size(what, n) for what, n in (("inputs", inputs), ("outputs", outputs), ("kernel", kernel))
-        )
-        stride, dilation, groups = (
-            begin.size(what, n)
-            for what, n in (("stride", stride), ("dilation", dilation), ("groups", groups))
-        )
-        for channels in (inputs, outputs):
-            if channels % groups:
-                raise misfit(layer, f"{groups} groups do not divide {channels} channels")
-        sides = (kernel,) * cls.axes
-        pair = (inputs, outputs // groups) if cls.transposed else (outputs, inputs // groups)
-        fans = inputs // groups * math.prod(sides), outputs // groups * math.prod(sides)
-        weight = (
-            begin.normal("kernel", (*pair, *sides), math.sqrt(2.0 / fans[0]))
-            if init is None
-            else begin.drawn("kernel", (*pair, *sides), *fans, init)
-        )
-        # Any: as the others
-        around: Any = _same(layer, kernel, stride, dilation) if padding == "same" else padding
-        numbers: tuple[Any, ...] = stride, around, dilation, groups  # Any: sizes, as a checker knows them
-        return cls(weight, begin.constant("bias", (0.0, outputs)) if bias else None, *numbers)
-
     def __call__(self, x: ArrayExpression[Any, T, Dv], /) -> ArrayLayer[Any, T, Dv]:
         slides = {what: getattr(self, what) for what in ("stride", "padding", "dilation", "groups")}
         y: ArrayLayer[Any, T, Dv] = self.operation(x, self.kernel, **slides)
         axes = tuple(range(1, self.axes + 1))
         return y if self.bias is None else y + expand_dims(self.bias, axis=axes)
+
+
+def _parts(
+    begin: Beginning[N, On],
+    cls: type[Convolution],
+    sizes: tuple[int, int, int],
+    slide: tuple[int, int | Literal["same"], int, int],
+    bias: bool,
+    init: Init | None,
+) -> tuple[Any, Any, int, int, int, int]:  # Any: weights, whose sizes `make` states
+    """The weights of a new layer, and how it slides over what."""
+    inputs, outputs, side = (
+        begin.size(what, n) for what, n in zip(("inputs", "outputs", "kernel"), sizes, strict=True)
+    )
+    stride, dilation, groups = (
+        begin.size(what, n)
+        for what, n in (("stride", slide[0]), ("dilation", slide[2]), ("groups", slide[3]))
+    )
+    for channels in (inputs, outputs):
+        if channels % groups:
+            raise misfit(cls.__name__, f"{groups} groups do not divide {channels} channels")
+    sides = (side,) * cls.axes
+    pair = (inputs, outputs // groups) if cls.transposed else (outputs, inputs // groups)
+    fans = inputs // groups * math.prod(sides), outputs // groups * math.prod(sides)
+    kernel = (
+        begin.normal("kernel", (*pair, *sides), math.sqrt(2.0 / fans[0]))
+        if init is None
+        else begin.drawn("kernel", (*pair, *sides), *fans, init)
+    )
+    padding = _same(cls.__name__, side, stride, dilation) if slide[1] == "same" else slide[1]
+    return kernel, begin.constant("bias", (0.0, outputs)) if bias else None, stride, padding, dilation, groups
 
 
 def _same(layer: str, kernel: int, stride: int, dilation: int) -> int:
@@ -166,6 +147,33 @@ class Conv1d(
     axes = 1
     operation = staticmethod(conv1d)
 
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Placing[On],
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int | Literal["same"] = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+        init: Init | None = None,
+    ) -> Conv1d[Any, Any, Any, Any, Any, Any, Any, N, On]:
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
+
+        Padding and errors are those of `Conv2d.make`.
+        """
+        begin = Beginning("Conv1d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return Conv1d(*_parts(begin, Conv1d, (inputs, outputs, kernel), slide, bias, init))
+
 
 @final
 class Conv2d(
@@ -188,6 +196,36 @@ class Conv2d(
 
     axes = 2
     operation = staticmethod(conv2d)
+
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Placing[On],
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int | Literal["same"] = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+        init: Init | None = None,
+    ) -> Conv2d[Any, Any, Any, Any, Any, Any, Any, N, On]:
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
+
+        A padding "same" keeps the size of the image: half of an odd kernel, at a stride of 1. Raises ArgumentError
+        for an even kernel or another stride there, and for a size below 1; ShapeError for groups that do not divide
+        the channels.
+        Source: He et al. 2015, "Delving Deep into Rectifiers", equation 10.
+        """
+        begin = Beginning("Conv2d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return Conv2d(*_parts(begin, Conv2d, (inputs, outputs, kernel), slide, bias, init))
 
 
 @final
@@ -212,6 +250,33 @@ class Conv3d(
     axes = 3
     operation = staticmethod(conv3d)
 
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Placing[On],
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int | Literal["same"] = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+        init: Init | None = None,
+    ) -> Conv3d[Any, Any, Any, Any, Any, Any, Any, N, On]:
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
+
+        Padding and errors are those of `Conv2d.make`.
+        """
+        begin = Beginning("Conv3d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return Conv3d(*_parts(begin, Conv3d, (inputs, outputs, kernel), slide, bias, init))
+
 
 @final
 class ConvTranspose1d(
@@ -234,6 +299,33 @@ class ConvTranspose1d(
     axes = 1
     transposed = True
     operation = staticmethod(conv_transpose1d)
+
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Placing[On],
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+        init: Init | None = None,
+    ) -> ConvTranspose1d[Any, Any, Any, Any, Any, Any, Any, N, On]:
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
+
+        Raises ArgumentError for a size below 1; ShapeError for groups that do not divide the channels.
+        """
+        begin = Beginning("ConvTranspose1d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return ConvTranspose1d(*_parts(begin, ConvTranspose1d, (inputs, outputs, kernel), slide, bias, init))
 
 
 @final
@@ -259,6 +351,33 @@ class ConvTranspose2d(
     transposed = True
     operation = staticmethod(conv_transpose2d)
 
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Placing[On],
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+        init: Init | None = None,
+    ) -> ConvTranspose2d[Any, Any, Any, Any, Any, Any, Any, N, On]:
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
+
+        Raises ArgumentError for a size below 1; ShapeError for groups that do not divide the channels.
+        """
+        begin = Beginning("ConvTranspose2d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return ConvTranspose2d(*_parts(begin, ConvTranspose2d, (inputs, outputs, kernel), slide, bias, init))
+
 
 @final
 class ConvTranspose3d(
@@ -282,3 +401,30 @@ class ConvTranspose3d(
     axes = 3
     transposed = True
     operation = staticmethod(conv_transpose3d)
+
+    # Any, as the sizes: the mypy plugin puts the stated ones there
+    @staticmethod
+    def make(
+        settings: Placing[On],
+        inputs: int,
+        outputs: int,
+        kernel: int,
+        /,
+        *,
+        stride: int = 1,
+        padding: int = 0,
+        dilation: int = 1,
+        groups: int = 1,
+        seed: Seed,
+        name: str | None = None,
+        dtype: type[N] | None = None,
+        bias: bool = True,
+        init: Init | None = None,
+    ) -> ConvTranspose3d[Any, Any, Any, Any, Any, Any, Any, N, On]:
+        """A layer of new weights: He's normal distribution, or `init` of `nn.init`, the bias 0.
+
+        Raises ArgumentError for a size below 1; ShapeError for groups that do not divide the channels.
+        """
+        begin = Beginning("ConvTranspose3d", settings, seed, name, dtype)
+        slide = (stride, padding, dilation, groups)
+        return ConvTranspose3d(*_parts(begin, ConvTranspose3d, (inputs, outputs, kernel), slide, bias, init))
