@@ -20,36 +20,38 @@ from wengert.arrays import Array, Cpu, Gpu, IntegerArray
 from wengert.control import Do, UnitContinuation, gather
 from wengert.differentiable import DeepLearning, Differentiable, Tape
 from wengert.graph import (
-    ArrayDeepLearning,
     ArrayExpression,
     ArrayLayer,
     ArrayWeight,
     Buffer,
     DataWeight,
-    DoubleDeepLearning,
     DoubleExpression,
     DoubleLayer,
     DoubleWeight,
-    FloatDeepLearning,
     FloatExpression,
     FloatLayer,
     FloatWeight,
     IndexExpression,
     Indices,
-    Instance,
     Layer,
     Mask,
-    array_evidence,
-    double_evidence,
-    float_evidence,
-    lift,
     literal,
-    register,
 )
 from wengert.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from wengert import extend, fft, linalg, plugins, run
+    from wengert.graph.evidence import (
+        ArrayDeepLearning,
+        DoubleDeepLearning,
+        FloatDeepLearning,
+        Instance,
+        array_evidence,
+        double_evidence,
+        float_evidence,
+        lift,
+        register,
+    )
     from wengert.ops import (
         abs,
         acos,
@@ -496,6 +498,10 @@ _ROOMS = later.Rooms(
     {
         "extend": "",
         "fft": "",
+        "graph.evidence": (
+            "ArrayDeepLearning DoubleDeepLearning FloatDeepLearning Instance "
+            "array_evidence double_evidence float_evidence lift register"
+        ),
         "linalg": "",
         "ops": " ".join(ops.__all__),
         "ops.buffers": "with_update",

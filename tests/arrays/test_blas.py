@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ from .samples import LAYOUTS, Sample, arrays, dtypes, laid_out
 
 FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 foreign = pytest.mark.skipif(
-    blas.GEMMS[FLOAT32] is None, reason="numpy's BLAS offers no gemm by a known name"
+    blas.gemm_of(FLOAT32) is None, reason="numpy's BLAS offers no gemm by a known name"
 )
 
 
@@ -35,7 +34,7 @@ def forced(way: str) -> Generator[None]:
         if way == "foreign":
             patch.setattr(blas, "_SMALL", 0)
         if way == "two steps":
-            patch.setattr(blas, "GEMMS", {})
+            patch.setattr(blas, "gemm_of", lambda dtype: None)
         yield
 
 
@@ -153,11 +152,15 @@ def test_shapes_that_do_not_fit(way: str, x_shape: tuple[int, ...]) -> None:
 @foreign
 def test_a_product_that_does_not_agree_is_not_taken() -> None:
     assert not blas._agrees(lambda *_: None, "d")
-    gemm = blas.GEMMS[FLOAT64]
+    gemm = blas.gemm_of(FLOAT64)
     assert gemm is not None
     assert blas._agrees(gemm, "d")
 
 
 def test_two_steps_where_the_symbol_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numpy._core._multiarray_umath", sys.modules["wengert.arrays.blas"])
-    assert blas._find("s", ctypes.c_float) is None
+    blas.gemm_of.cache_clear()
+    try:
+        assert blas.gemm_of(FLOAT32) is None
+    finally:
+        blas.gemm_of.cache_clear()

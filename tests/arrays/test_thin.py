@@ -78,7 +78,7 @@ def test_what_does_not_fit_goes_to_numpy(which: str, monkeypatch: pytest.MonkeyP
             memory[1:] = np.frombuffer(a.tobytes(), np.uint8)
             a = memory[1:].view(np.float32).reshape(a.shape)
         case _:
-            monkeypatch.setattr(blas, "GEMMS", {})
+            monkeypatch.setattr(blas, "gemm_of", lambda dtype: None)
     np.testing.assert_array_equal(thin.dot(a, b), np.dot(a, b), strict=True)
 
 
@@ -99,7 +99,7 @@ def test_a_few_columns_of_a_transposed_matrix_are_thin_where_all_would_be_copied
     assert not thin.is_thin((21, 640), (640, 64))
     assert not thin.is_thin((16, 64), (64, 3072))  # of so few lines copies are cheap
     asked: list[int] = []
-    monkeypatch.setitem(blas.GEMMS, np.dtype(np.float32), lambda *args: asked.append(args[4]))
+    monkeypatch.setattr(blas, "gemm_of", lambda dtype: lambda *args: asked.append(args[4]))
     a, b = _drawn(5, 640, 256, np.float32)
     thin.dot(a, np.asfortranarray(b))
     assert asked == [128, 128]

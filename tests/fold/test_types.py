@@ -13,7 +13,7 @@ from wengert import fold as td
 from wengert.errors import BlockError
 from wengert.fold.convert import type_of
 from wengert.fold.inference import Mismatch, Unknown, known, unify
-from wengert.graph import lift
+from wengert.graph.evidence import lift
 
 FLOAT = td.TensorType(())
 OBJECT = td.PyObjectType()

@@ -10,8 +10,9 @@ import ctypes
 import math
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from operator import is_
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,13 +21,17 @@ from wengert.arrays.namespace import Shape, Value
 from wengert.errors import ShapeError
 
 __all__ = [
-    *("GEMMS", "PLAIN", "ROW_MAJOR", "TRANSPOSED"),
-    *("address_of", "fused_update", "is_small", "own_library", "two_step_update"),
+    *("LETTERS", "PLAIN", "ROW_MAJOR", "TRANSPOSED"),
+    *("address_of", "fused_update", "gemm_of", "is_small", "own_library", "two_step_update"),
 ]
 
 _SMALL = 8192  # elements of w below which two calls of numpy cost less than one through ctypes
 ROW_MAJOR = 101  # these three are CBLAS's numbers
 PLAIN, TRANSPOSED = 111, 112
+LETTERS: Final[dict[Any, str]] = {  # by dtype, Any of which is looked up; those that BLAS has functions for
+    np.dtype(np.float32): "s",
+    np.dtype(np.float64): "d",
+}
 _HEADER = object.__basicsize__  # where CPython ends and numpy's first field, the data pointer, begins
 
 _Gemm = Callable[..., Any]  # reason for Any: a foreign function
@@ -50,11 +55,14 @@ def own_library() -> ctypes.CDLL | None:
         return None
 
 
-def _find(letter: str, real: type[ctypes.c_float] | type[ctypes.c_double]) -> _Gemm | None:
-    """`gemm` of numpy's BLAS, or None: two steps then."""
+@lru_cache(maxsize=64)
+def gemm_of(dtype: Any) -> _Gemm | None:  # Any: one of numpy's dtypes
+    """`gemm` of numpy's BLAS for matrices of this dtype, or None: two steps then. The first look tries it."""
     library = own_library()
-    if library is None:
+    if library is None or dtype not in LETTERS:
         return None
+    letter = LETTERS[dtype]
+    real = ctypes.c_float if letter == "s" else ctypes.c_double
     for name, integer in (
         (f"scipy_cblas_{letter}gemm64_", ctypes.c_int64),
         (f"cblas_{letter}gemm64_", ctypes.c_int64),
@@ -85,12 +93,6 @@ def _agrees(gemm: _Gemm, letter: str) -> bool:
         ROW_MAJOR, TRANSPOSED, PLAIN, 3, 4, 2, -2.0, address_of(x), 3, address_of(d), 4, 1.0, address_of(w), 4
     )
     return bool((w == 1.0 - 2.0 * (x.T @ d)).all())
-
-
-GEMMS: dict[Any, _Gemm | None] = {  # reason for Any: any dtype is looked up, these two are found
-    np.dtype(np.float32): _find("s", ctypes.c_float),
-    np.dtype(np.float64): _find("d", ctypes.c_double),
-}
 
 
 def _layout(rows: int, columns: int, strides: tuple[int, int], item: int) -> tuple[int, int, int]:
@@ -125,7 +127,7 @@ def fused_update(w: Value, x: Value, d: Value, scale: float, /) -> list[Change]:
     array([[0.5, 0. ]])
     """
     dtype = w.dtype
-    gemm = GEMMS.get(dtype) if w.size >= _SMALL else None
+    gemm = gemm_of(dtype) if w.size >= _SMALL else None
     if gemm is None or x.dtype != dtype or d.dtype != dtype or not w.flags.writeable:
         return two_step_update(w, x, d, scale)
     if not (x.ndim == d.ndim == w.ndim == 2):

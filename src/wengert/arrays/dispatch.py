@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
-from importlib.util import find_spec
 from numbers import Real
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, SupportsIndex, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, SupportsIndex, TypeGuard, cast
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from wengert.arrays import host, scalar
 from wengert.arrays.namespace import Namespace, ScalarNamespace
 from wengert.arrays.pools import BLAS_THREADS
 from wengert.arrays.types import Cpu, Float32, Gpu
+from wengert.later import later
 
 __all__ = [
     "HOST",
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     _GPU_IS_ONE: Namespace = gpu
 
+_FIND_SPEC: Final = later("importlib.util", "find_spec")
 # Rules with axes are not registered for Python floats, so what scalar lacks is not asked for.
 _scalar_as_all = cast(Namespace, scalar)
 _by_class: dict[type, Namespace] = {
@@ -192,7 +193,7 @@ def blas() -> str:
 
 def gpus() -> Gpus | None:
     """The devices; None where there is no cupy."""
-    if find_spec("cupy") is None:
+    if _FIND_SPEC("cupy") is None:
         return None
     version = ""
     try:

@@ -98,7 +98,7 @@ def dot(a: Value, b: Value, /, out: Value = None) -> Value:
     >>> dot(a, b).tolist() == np.dot(a, b).tolist()
     True
     """
-    gemm = blas.GEMMS.get(a.dtype)
+    gemm = blas.gemm_of(a.dtype)
     (rows, lines), columns = a.shape, b.shape[1]
     back = b.T
     transposed = 1 < rows <= _ROWS_BY_TRANSPOSED.get(a.dtype, 0) and _plain(back)
@@ -145,7 +145,7 @@ def by_copy(rows: int, lines: int, columns: int, dtype: Value, /) -> bool:
     """
     few = _ROWS_BY_TRANSPOSED.get(dtype, 0) < rows <= _MOST_BY_COPY and min(lines, columns) >= _MATRIX
     large = rows * lines * columns > _WITHOUT_COPIES
-    return few and large and dtype in blas.GEMMS and _alike(rows, lines, columns, dtype)
+    return few and large and dtype in blas.LETTERS and _alike(rows, lines, columns, dtype)
 
 
 @lru_cache(maxsize=64)

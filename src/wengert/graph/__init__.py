@@ -8,17 +8,6 @@ from __future__ import annotations
 
 from wengert.graph.bundle import Bundle
 from wengert.graph.detached import IndexExpression, Indices, Mask
-from wengert.graph.evidence import (
-    ArrayDeepLearning,
-    DoubleDeepLearning,
-    FloatDeepLearning,
-    Instance,
-    array_evidence,
-    double_evidence,
-    float_evidence,
-    lift,
-    register,
-)
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,
@@ -35,7 +24,6 @@ from wengert.graph.products import is_product
 from wengert.graph.weights import ArrayWeight, Buffer, DataWeight, DoubleWeight, FloatWeight, Weight
 
 __all__ = [
-    "ArrayDeepLearning",
     "ArrayExpression",
     "ArrayLayer",
     "ArrayOperand",
@@ -43,26 +31,18 @@ __all__ = [
     "Buffer",
     "Bundle",
     "DataWeight",
-    "DoubleDeepLearning",
     "DoubleExpression",
     "DoubleLayer",
     "DoubleWeight",
-    "FloatDeepLearning",
     "FloatExpression",
     "FloatLayer",
     "FloatWeight",
     "IndexExpression",
     "Indices",
-    "Instance",
     "Layer",
     "Mask",
     "ScalarOperand",
     "Weight",
-    "array_evidence",
-    "double_evidence",
-    "float_evidence",
     "is_product",
-    "lift",
     "literal",
-    "register",
 ]

@@ -10,7 +10,8 @@ from typing import Any
 
 from wengert.arrays import HOST, Dv, Integers, Shape, T, integer_array, is_array
 from wengert.errors import ArgumentError, ShapeError, WengertError
-from wengert.graph import ArrayExpression, ArrayLayer, lift
+from wengert.graph import ArrayExpression, ArrayLayer
+from wengert.graph.evidence import lift
 from wengert.site import user_position
 
 

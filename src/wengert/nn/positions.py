@@ -11,7 +11,8 @@ from typing import Any, overload
 
 from wengert.arrays import FLOAT32, FLOAT64, HOST, Cpu, Dv, Float32, HostArray, S, T, is_integer
 from wengert.errors import ArgumentError
-from wengert.graph import ArrayExpression, ArrayLayer, Mask, lift
+from wengert.graph import ArrayExpression, ArrayLayer, Mask
+from wengert.graph.evidence import lift
 from wengert.nn.checks import as_layer, misfit, shape_of
 from wengert.ops import concat, greater_equal, split, to_device
 from wengert.site import user_position

@@ -14,8 +14,9 @@ from typing import Any, Final, overload
 from wengert.arrays import Dv, Floating, S, T
 from wengert.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from wengert.generics import TypeVar
-from wengert.graph import Buffer, lift
+from wengert.graph import Buffer
 from wengert.graph.apply import apply
+from wengert.graph.evidence import lift
 from wengert.graph.expressions import (
     ArrayExpression,
     ArrayLayer,

@@ -14,8 +14,9 @@ from wengert.control import Do, UnitContinuation
 from wengert.differentiable import Tape
 from wengert.dims import Dimension
 from wengert.errors import DeviceError, DTypeError, PluginError
-from wengert.graph import ArrayLayer, register
+from wengert.graph import ArrayLayer
 from wengert.graph.apply import apply
+from wengert.graph.evidence import register
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.literals import checked_array
 from wengert.graph.node import Expression
