@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from importlib import import_module
 from types import ModuleType
-from typing import Any, Generic, NamedTuple, Protocol, get_type_hints
+from typing import Any, Generic, Protocol, get_type_hints
 
 from wengert.control import Do, UnitContinuation
 from wengert.errors import NotDifferentiableError
@@ -59,11 +59,15 @@ class DeepLearning(Protocol[X_contra, Data_co, Delta_contra]):
     def forward(self, x: X_contra, /) -> Do[Tape[Data_co, Delta_contra]]: ...
 
 
-class Implementation(NamedTuple):
+class Implementation:
     """Conversion of the values of one registered class to tapes, and their declared Data."""
 
-    rule: Callable[[Any], Do[Tape[Any, Any]]]  # Any: one table holds every registered type
-    data: object = Any
+    __slots__ = ("data", "rule")
+
+    # Any: one table holds every registered type
+    def __init__(self, rule: Callable[[Any], Do[Tape[Any, Any]]], data: object = Any) -> None:
+        self.rule = rule
+        self.data = data
 
 
 @singledispatch

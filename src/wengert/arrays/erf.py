@@ -13,7 +13,7 @@ with 60 digits; highest power first.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -27,12 +27,15 @@ _BLOCK: Final = (
 )
 
 
-class _Fit(NamedTuple):
+class _Fit:
     """Coefficients for one element type, and from where on erf is 1."""
 
-    near: tuple[float, ...]
-    far: tuple[float, ...]
-    one: float
+    __slots__ = ("far", "near", "one")
+
+    def __init__(self, near: tuple[float, ...], far: tuple[float, ...], one: float) -> None:
+        self.near = near
+        self.far = far
+        self.one = one
 
 
 _SINGLE: Final = _Fit(

@@ -7,7 +7,7 @@ Refuses to know: the kinds of description, and how a machine performs their step
 from __future__ import annotations
 
 import sys
-from typing import Any, Final, NamedTuple, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 from wengert.control.context import Executor, Run, chosen
 from wengert.control.machine import Instruction, Machine
@@ -23,10 +23,13 @@ class Description(Instruction, Protocol[A_co]):
     def run(self, executor: Executor | None = None) -> A_co: ...
 
 
-class Unanswered(NamedTuple):
+class Unanswered:
     """The mark of an answer that needs a machine; `by`: the executor of its run, None for the usual one."""
 
-    by: Executor | None = None
+    __slots__ = ("by",)
+
+    def __init__(self, by: Executor | None = None) -> None:
+        self.by = by
 
 
 UNANSWERED: Final = Unanswered()

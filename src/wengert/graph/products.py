@@ -11,7 +11,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from wengert.control import Do, UnitContinuation, gather
 from wengert.delta import zero
@@ -107,10 +107,13 @@ def _put_together(plan: tuple[tuple[int, Rebuild] | None, ...], values: Iterable
     return done[0]
 
 
-class _Rebuilding(NamedTuple):
-    parts: int
-    rebuild: Rebuild
-    of: int
+class _Rebuilding:
+    __slots__ = ("of", "parts", "rebuild")
+
+    def __init__(self, parts: int, rebuild: Rebuild, of: int) -> None:
+        self.parts = parts
+        self.rebuild = rebuild
+        self.of = of
 
 
 def zero_of(data: object) -> Any:  # Any: the Delta that belongs to `data`
