@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, NoReturn, cast, final, get_args
 
@@ -34,7 +35,15 @@ class Elsewhere(Generic[Advice]):
     One for each name, because a `__getattr__` would make every attribute of every node slower by a third.
     """
 
-    __orig_class__: Any  # what was called, as typing sets it: a type that holds the advice
+    if TYPE_CHECKING:
+        _advice: type  # that holds it
+    else:  # what `typing` makes of so many types would take a thirtieth of what importing Wengert takes
+
+        def __class_getitem__(cls, advice):
+            return partial(cls, advice) if get_args(advice) else super().__class_getitem__(advice)
+
+        def __init__(self, advice):
+            self._advice = advice
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -44,7 +53,7 @@ class Elsewhere(Generic[Advice]):
         if instance is None:
             return self
         what = repr(instance) if isinstance(instance, TensorNames) else type(instance).__name__
-        (advice,) = get_args(get_args(self.__orig_class__)[0])
+        (advice,) = get_args(self._advice)
         raise AttributeError(
             f"{what} has no {self.name}: write {advice}\n  at {user_position()}", name=self.name, obj=instance
         )

@@ -56,22 +56,25 @@ from wengert.graph.operators import (
     POW,
     REMAINDER,
     SUBTRACT,
-    Adds,
-    Contracts,
-    Divides,
-    HasAbs,
-    IsAdded,
-    IsMultiplied,
-    IsSubtracted,
-    LeavesRemainder,
-    Multiplies,
-    Negates,
-    Raises,
-    Subtracts,
 )
 from wengert.graph.products import with_also
 
 if TYPE_CHECKING:  # Any: a scalar fits every shape
+    from wengert.graph.operators import (
+        Adds,
+        Contracts,
+        Divides,
+        HasAbs,
+        IsAdded,
+        IsMultiplied,
+        IsSubtracted,
+        LeavesRemainder,
+        Multiplies,
+        Negates,
+        Raises,
+        Subtracts,
+    )
+
     AnyShape: TypeAlias = "ArrayOperand[Any, T, Dv] | ArrayLiteral[T, Dv]"
     Beside: TypeAlias = (
         "ArrayExpression[Any, T, Dv] | ScalarOperand[T] | T | float"  # of an array, in an operator

@@ -6,9 +6,8 @@ Refuses to know: rules. `ops` gives the operations theirs, and a user those for 
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
 
-from wengert.generics import TypeVar
 from wengert.graph.operation import Operation
 
 ADD: Final = Operation("add", None)
@@ -22,77 +21,70 @@ NEGATIVE: Final = Operation("negative", None)
 ABS: Final = Operation("abs", None)
 GETITEM: Final = Operation("getitem", None)
 
-B = TypeVar("B", contravariant=True)
-R = TypeVar("R", covariant=True)
+if TYPE_CHECKING:  # no run asks for them
+    from typing import Protocol
 
+    from wengert.generics import TypeVar
 
-class Adds(Protocol[B, R]):
-    """Data with `a + b`."""
+    B = TypeVar("B", contravariant=True)
+    R = TypeVar("R", covariant=True)
 
-    def __add__(self, other: B, /) -> R: ...
+    class Adds(Protocol[B, R]):
+        """Data with `a + b`."""
 
+        def __add__(self, other: B, /) -> R: ...
 
-class Subtracts(Protocol[B, R]):
-    """Data with `a - b`."""
+    class Subtracts(Protocol[B, R]):
+        """Data with `a - b`."""
 
-    def __sub__(self, other: B, /) -> R: ...
+        def __sub__(self, other: B, /) -> R: ...
 
+    class Multiplies(Protocol[B, R]):
+        """Data with `a * b`."""
 
-class Multiplies(Protocol[B, R]):
-    """Data with `a * b`."""
+        def __mul__(self, other: B, /) -> R: ...
 
-    def __mul__(self, other: B, /) -> R: ...
+    class Divides(Protocol[B, R]):
+        """Data with `a / b`."""
 
+        def __truediv__(self, other: B, /) -> R: ...
 
-class Divides(Protocol[B, R]):
-    """Data with `a / b`."""
+    class Raises(Protocol[B, R]):
+        """Data with `a ** b`."""
 
-    def __truediv__(self, other: B, /) -> R: ...
+        def __pow__(self, other: B, /) -> R: ...
 
+    class LeavesRemainder(Protocol[B, R]):
+        """Data with `a % b`."""
 
-class Raises(Protocol[B, R]):
-    """Data with `a ** b`."""
+        def __mod__(self, other: B, /) -> R: ...
 
-    def __pow__(self, other: B, /) -> R: ...
+    class Contracts(Protocol[B, R]):
+        """Data with `a @ b`."""
 
+        def __matmul__(self, other: B, /) -> R: ...
 
-class LeavesRemainder(Protocol[B, R]):
-    """Data with `a % b`."""
+    class IsAdded(Protocol[B, R]):
+        """Data with `a + b` where they are `b`."""
 
-    def __mod__(self, other: B, /) -> R: ...
+        def __radd__(self, other: B, /) -> R: ...
 
+    class IsSubtracted(Protocol[B, R]):
+        """Data with `a - b` where they are `b`."""
 
-class Contracts(Protocol[B, R]):
-    """Data with `a @ b`."""
+        def __rsub__(self, other: B, /) -> R: ...
 
-    def __matmul__(self, other: B, /) -> R: ...
+    class IsMultiplied(Protocol[B, R]):
+        """Data with `a * b` where they are `b`."""
 
+        def __rmul__(self, other: B, /) -> R: ...
 
-class IsAdded(Protocol[B, R]):
-    """Data with `a + b` where they are `b`."""
+    class Negates(Protocol[R]):
+        """Data with `-a`."""
 
-    def __radd__(self, other: B, /) -> R: ...
+        def __neg__(self) -> R: ...
 
+    class HasAbs(Protocol[R]):
+        """Data with `abs(a)`."""
 
-class IsSubtracted(Protocol[B, R]):
-    """Data with `a - b` where they are `b`."""
-
-    def __rsub__(self, other: B, /) -> R: ...
-
-
-class IsMultiplied(Protocol[B, R]):
-    """Data with `a * b` where they are `b`."""
-
-    def __rmul__(self, other: B, /) -> R: ...
-
-
-class Negates(Protocol[R]):
-    """Data with `-a`."""
-
-    def __neg__(self) -> R: ...
-
-
-class HasAbs(Protocol[R]):
-    """Data with `abs(a)`."""
-
-    def __abs__(self) -> R: ...
+        def __abs__(self) -> R: ...
