@@ -212,7 +212,9 @@ class Store:
                 refs.append(ref)
                 fresh.append(data)
         if refs:
-            found += all_set(refs, "data", fresh), (setattr, self, "moved", self.moved + len(refs))
+            one = len(refs) == 1
+            found.append((setattr, refs[0], "data", fresh[0]) if one else all_set(refs, "data", fresh))
+            found.append((setattr, self, "moved", self.moved + len(refs)))
         found.append((setattr, self, "version", self.version + 1))
         return found
 

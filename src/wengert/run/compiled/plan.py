@@ -428,11 +428,11 @@ class Bound:
         """Changes that make the new data of all weights one version, and the new states."""
         plan, cells = self.plan, self.cells
         if plan.numbers:
-            data += [(cells[i], x) for i, x in zip(plan.numbers, made, strict=False)]  # states follow them
-        for home, arena in zip(plan.whole, whole, strict=True):
+            data += [(cells[i], made[at]) for at, i in enumerate(plan.numbers)]  # states follow them
+        for home, arena in zip(plan.whole, whole):  # noqa: B905 # as many, and seldom any
             data += home.beside(cells, arena)
         found = STORE.replaced(data, others)
-        for home, arena in zip(plan.whole, whole, strict=True):
+        for home, arena in zip(plan.whole, whole):  # noqa: B905 # as above
             found += home.kept(cells, arena, not others)
         if plan.states:
             states = iter(made[len(plan.numbers) :])
