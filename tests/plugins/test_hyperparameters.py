@@ -242,3 +242,18 @@ def test_the_sides_of_momentum_and_nesterov_have_their_own_state() -> None:
     assert w.data == -sum(x + 0.5 * a for x, a in zip(v, ahead, strict=True))
     state: Any = vars(w.optimizer)
     assert (state["velocity"], state["ahead"]) == (v[1], ahead[1])
+
+
+def test_a_range_holds_for_a_member_that_is_declared_again() -> None:
+    class Mine(Adam):
+        beta1: float = 1.5
+
+    class Both(Momentum, Muon, LearningRate): ...
+
+    with pytest.raises(PluginError, match=r"Mine: beta1 is 1\.5; it has to be a number with 0 <= beta1 < 1"):
+        Mine()
+    with pytest.raises(
+        PluginError, match=r"Both: momentum is 1\.5; it has to be a number with 0 <= momentum < 1"
+    ):
+        Both(learning_rate=0.1, momentum=1.5)
+    assert inspect.signature(Adam).parameters["beta1"].annotation is float, "a range is no type of its own"
