@@ -53,6 +53,20 @@ def test_a_training_is_told_in_order(caplog: Log) -> None:
     ]
 
 
+@pytest.mark.parametrize("executor", [wg.run.Sequential(), wg.run.Parallel(threads=2), wg.run.Batched()])
+def test_a_run_of_several_questions_is_told_whoever_runs_it(executor: Any, caplog: Log) -> None:
+    w = Settings(learning_rate=0.5).double_weight(1.0, name="w")
+    with caplog.at_level(logging.DEBUG, "wengert"):
+        wg.gather((w * 2.0).train(), (w * 3.0).predict()).run(executor)
+    multiply = "multiply(() float64, () float64) with weight 'w'"
+    assert records(caplog) == [
+        f"DEBUG forward of {multiply}",
+        f"DEBUG backward of {multiply}",
+        f"DEBUG forward of {multiply}",
+        "DEBUG update of <DoubleWeight 'w' () float64>",
+    ]
+
+
 def test_each_record_names_the_line(caplog: Log) -> None:
     w = Settings(learning_rate=0.5).double_weight(1.0, name="w")
     with caplog.at_level(logging.DEBUG, "wengert"):
