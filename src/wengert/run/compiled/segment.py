@@ -315,16 +315,15 @@ class Segments:
                 self._made.use(key, segment)
                 return found
         earned = self._runs.earned(hash(tuple(map(_signature, nodes)))) if allowed is None else True
-        if not (earned and self._admitted(nodes) and (allowed is None or allowed())):
+        if not earned or operations(nodes) > MOST or not (self._admits is None or self._admits(nodes)):
+            return None
+        if allowed is not None and not allowed():
             return None
         made: Segment | None = _traced_segment(nodes, values)
         found = None if made is None else made.evaluate(nodes, values)
         if made is not None and found is not None:
             self._made.keep(key, made)
         return found
-
-    def _admitted(self, nodes: Sequence[Node]) -> bool:
-        return is_short(nodes) and (self._admits is None or self._admits(nodes))
 
 
 # -- calls of cells --------------------------------------------------------------------------------
@@ -457,11 +456,6 @@ def described(what: str, nodes: Sequence[Node]) -> str:
 def operations(nodes: Sequence[Node]) -> int:
     """The operations in nodes, with what is in those that are cells; more than `MOST` are not all counted."""
     return _counted(Counter[Signature](map(_signature, nodes)))
-
-
-def is_short(nodes: Sequence[Node]) -> bool:
-    """True if nodes, with what is in those that are cells, are few enough for a program."""
-    return operations(nodes) <= MOST
 
 
 def is_light(nodes: Sequence[Node]) -> bool:
