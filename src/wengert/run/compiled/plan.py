@@ -380,7 +380,7 @@ class Bound:
         return made[:seen]
 
     def _told(self, made: Sequence[Value]) -> Sequence[Value]:
-        """What a run has made, when optimizers have been told of its commit."""
+        """The results of a run, of whose commit optimizers are told first."""
         if self.plan.telling:
             told([[self.weights[i] for i in group] for group in self.plan.telling])
         return made

@@ -284,11 +284,7 @@ _signature = attrgetter("signature")
 class Segments:
     """All that one interpreter has."""
 
-    def __init__(
-        self,
-        worth: int,
-        admits: Callable[[Sequence[Node]], bool] | None = None,
-    ) -> None:
+    def __init__(self, worth: int, admits: Callable[[Sequence[Node]], bool] | None = None) -> None:
         self._admits = admits  # what else a segment has to be, if it is anything
         self._runs = RunCounts(worth)
         self._made: Cache[Alike, Segment] = Cache(_ALIKE)
