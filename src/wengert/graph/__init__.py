@@ -6,7 +6,9 @@ Refuses to know: how anything is computed.
 
 from __future__ import annotations
 
-from wengert.graph.bundle import Bundle
+import copyreg
+from typing import Final
+
 from wengert.graph.detached import IndexExpression, Indices, Mask
 from wengert.graph.expressions import (
     ArrayExpression,
@@ -22,6 +24,7 @@ from wengert.graph.expressions import (
 from wengert.graph.literals import literal
 from wengert.graph.products import is_product
 from wengert.graph.weights import ArrayWeight, Buffer, DataWeight, DoubleWeight, FloatWeight, Weight
+from wengert.later import later
 
 __all__ = [
     "ArrayExpression",
@@ -29,7 +32,6 @@ __all__ = [
     "ArrayOperand",
     "ArrayWeight",
     "Buffer",
-    "Bundle",
     "DataWeight",
     "DoubleExpression",
     "DoubleLayer",
@@ -46,3 +48,9 @@ __all__ = [
     "is_product",
     "literal",
 ]
+
+_BUNDLED: Final = later(
+    "wengert.graph.bundle", "bundled"
+)  # which is loaded with the first node that is pickled
+for _cls in (DoubleLayer, FloatLayer, ArrayLayer, Mask, Indices, Layer):
+    copyreg.pickle(_cls, _BUNDLED)

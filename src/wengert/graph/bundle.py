@@ -8,13 +8,10 @@ Refuses to know: what a pickle is for.
 
 from __future__ import annotations
 
-import copyreg
 from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
-from wengert.graph.detached import Indices, Mask
-from wengert.graph.expressions import ArrayLayer, DoubleLayer, FloatLayer, Layer
 from wengert.graph.kinds import Kind, layer_class
 from wengert.graph.node import Node, new_node
 from wengert.graph.operand import lift_any
@@ -96,7 +93,3 @@ def _unpacked(rows: list[Row]) -> Bundle:
 
 def _taken(bundle: Bundle, index: int) -> Node:
     return bundle.nodes[index]
-
-
-for _cls in (DoubleLayer, FloatLayer, ArrayLayer, Mask, Indices, Layer):
-    copyreg.pickle(_cls, bundled)
