@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from tests.often import few
 from wengert.control import Context, Do, Steps, gather
 
 from .tracking import Boom, Ledger
@@ -31,11 +32,16 @@ def test_d19_a_million_binds_nested_to_the_right() -> None:
     def loop(n: int) -> Do[int]:
         return Do.now(n) if n == MILLION else Do.now(n + 1).flat_map(loop)
 
+    assert loop(0).run() == MILLION
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("depth", few([100_000, MILLION], 1, 1))
+def test_d19_binds_within_each_other(depth: int) -> None:
     def inward(n: int) -> Do[int]:
         return Do.now(0) if n == 0 else Do.defer(lambda: inward(n - 1)).map(lambda total: total + 1)
 
-    assert loop(0).run() == MILLION
-    assert inward(MILLION).run() == MILLION
+    assert inward(depth).run() == depth
 
 
 def wrapped(depth: int, wrap: Callable[[Do[object]], Do[object]], source: Do[object]) -> Do[object]:
@@ -65,14 +71,15 @@ WRAPS: dict[str, Callable[[Do[object]], Do[object]]] = {
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("failing_at", few([20_000, 100_000], 1, 1))
 @pytest.mark.parametrize("wrap", WRAPS)
-def test_s8_every_kind_nests_100_000_deep(wrap: str) -> None:
+def test_s8_every_kind_nests_100_000_deep(wrap: str, failing_at: int) -> None:
     ledger = Ledger()
     opening = wrapped(100_000, WRAPS[wrap], ledger.resource("r"))
     opening.run()
     assert ledger.events == ["open r", "close r"]
     failure = Boom("deep")
-    failing = wrapped(100_000, WRAPS[wrap], ledger.resource("r").map(lambda _: 1 // 0))
+    failing = wrapped(failing_at, WRAPS[wrap], ledger.resource("r").map(lambda _: 1 // 0))
     with pytest.raises(ZeroDivisionError):
         failing.run()
     with pytest.raises(Boom) as caught:
