@@ -69,7 +69,7 @@ CASES: dict[str, tuple[Callable[[], object], str]] = {
         "seed=0)\n  at here",
     ),
     "a layer of sizes and more": (
-        lambda: nn.Conv2d(3, 16, 3),  # type: ignore[call-arg, arg-type] # refused there too
+        lambda: nn.Conv2d(3, 16, 3),  # type: ignore[arg-type] # refused there too
         "ArgumentError: Conv2d is put together from weights, got 3; write Conv2d.make(settings, inputs, outputs, "
         "kernel, seed=0)\n  at here",
     ),
