@@ -125,7 +125,8 @@ def test_a_group_with_its_moment_is_computed_as_it_is_subtracted(decay: float | 
     p = with_moment(decay=decay)
     _, groups = fused(p)
     (update,) = updates = [*fused_updates(p, groups)]
-    (target,) = p.targets or ()
+    assert p.targets is not None
+    (target,) = p.targets
     assert update.steps == tuple(p.eqns[2:])
     assert update.group.outputs[:-1] == (p.outputs[1],)
     assert target in update.new.reads
@@ -186,9 +187,10 @@ def of_a_run(made: FusedProgram, inputs: Sequence[Any], w: Any) -> tuple[tuple[A
     try:
         running.send([w])
     except StopIteration as end:
+        made.give(frame)
         outputs, changes = end.value
-    made.give(frame)
-    return outputs, changes
+        return outputs, changes
+    raise AssertionError("a run asks for its targets once")
 
 
 @needs_compiler

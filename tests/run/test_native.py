@@ -113,6 +113,8 @@ def test_weights_and_moments_change_in_one_loop_with_the_same_bits(settings: Any
     x = random.standard_normal((40, 20)).astype(np.float32)
     weights = [settings.array_weight(first) for _ in range(2)]
     compiled = Plans(worth=3, native=True)
+    held: dict[str, Any] = {}  # Any: arrays of a state
+    copies: dict[str, Any] = {}  # Any: as above
     for i in range(90):
         for w, plans in zip(weights, (compiled, None), strict=True):
             loss = wg.mean(wg.square(x[i % 8 :][:32] @ w))
@@ -124,16 +126,15 @@ def test_weights_and_moments_change_in_one_loop_with_the_same_bits(settings: Any
         if i == 80:
             program = program_of(compiled)
             assert isinstance(program, native.FusedProgram)
-            names = [name for name, v in weights[0].optimizer.state().items() if np.ndim(v)]
-            assert program.frame_source.count("= []") == len(names)
-            held = [weights[0].optimizer.state()[name] for name in names]
-            copies = [y.copy() for y in held]
+            held = {name: v for name, v in weights[0].optimizer.state().items() if np.ndim(v)}
+            assert program.frame_source.count("= []") == len(held)
+            copies = {name: v.copy() for name, v in held.items()}
     assert np.array_equal(weights[0].data, weights[1].data)
     for y, z in zip(*(w.optimizer.state().items() for w in weights), strict=True):
         assert y[0] == z[0]
         assert np.array_equal(y[1], z[1])
-    assert names
-    assert all(map(np.array_equal, held, copies))
+    assert held
+    assert all(np.array_equal(v, copies[name]) for name, v in held.items())
 
 
 @needs_compiler

@@ -117,7 +117,7 @@ def scaled(executor: Any) -> list[bytes]:
     scales = [SGD(learning_rate=0.1).array_weight(np.linspace(0.4, 1.1, 5, dtype=np.float32)) for _ in "ab"]
     total: Any = 0.0  # Any: a scalar layer
     for scale in scales:
-        cell = wg.cell(lambda h, scale=scale: wg.tanh(h * scale + 0.3))
+        cell: Any = wg.cell(lambda h, scale=scale: wg.tanh(h * scale + 0.3))  # Any: a cell of one argument
         for i in range(4):
             h: Any = wg.lift(np.linspace(i, 1.7, 5, dtype=np.float32))
             for _ in range(6):
