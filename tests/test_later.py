@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from wengert import ops
-from wengert.later import Rooms
+from wengert.later import LazyModules
 
 SRC = Path(__file__).resolve().parent.parent / "src" / "wengert"
 
@@ -126,4 +126,4 @@ print(before, type(Run().executor).__name__, Run().executor is Run().executor)
 
 def test_a_name_that_nothing_has_is_an_error_in_the_name_of_the_package() -> None:
     with pytest.raises(AttributeError, match=r"module 'wengert\.ops' has no attribute 'fourth'"):
-        Rooms("wengert.ops", {"fourier": "", "linear": "matmul"}).find("fourth")
+        LazyModules("wengert.ops", {"fourier": "", "linear": "matmul"}).find("fourth")

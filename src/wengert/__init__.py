@@ -493,7 +493,7 @@ __all__ = [
 ]
 
 # loaded with the first of their names: most programs need few families of operations, and some run nothing
-_ROOMS = later.Rooms(
+_LAZY = later.LazyModules(
     __name__,
     {
         "extend": "",
@@ -516,8 +516,8 @@ if not TYPE_CHECKING:  # or a checker would take every name for one that is ther
 
     def __getattr__(name: str) -> object:
         """A name that is loaded now, or the error for one that numpy has, with what to write."""
-        if name in _ROOMS:
-            return _ROOMS.find(name)
+        if name in _LAZY:
+            return _LAZY.find(name)
         raise _advice(__name__, name)
 
-    __dir__ = _ROOMS.listed
+    __dir__ = _LAZY.listed

@@ -27,7 +27,7 @@ class later:
         return self.load()(*arguments)
 
 
-class Rooms:
+class LazyModules:
     """Modules of a package that are loaded when somebody first asks for one of their names, as SPEC 1 has it.
 
     `names` has by each module, called as it is within the package, its public names with spaces between.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from wengert.later import Rooms, later
+from wengert.later import LazyModules, later
 
 if TYPE_CHECKING:
     from wengert.ops.activation import erf, gelu, glu, log_sigmoid, mish, silu, softplus, softsign
@@ -357,7 +357,7 @@ __all__ = [
 
 # A family is loaded with the first of its names, or of its operators, that a program asks for, and all when a graph
 # from another process names an operation: they would be a third of what importing Wengert takes.
-_ROOMS: Final = Rooms(
+_LAZY: Final = LazyModules(
     __name__,
     {
         "activation": "erf gelu glu log_sigmoid mish silu softplus softsign",
@@ -415,15 +415,20 @@ _ROOMS: Final = Rooms(
         "trigonometry": "acos acosh asin asinh atan atan2 atanh cosh hypot sinh tan",
     },
 )
-load_family: Final = _ROOMS.find
 _VARIABLE: Final = later("wengert.graph.variables", "VARIABLE")
+
+
+def load_family(name: str) -> None:
+    """Load the family that has an operation of this name, if one has."""
+    if name in _LAZY:
+        _LAZY.find(name)
 
 
 def load_families() -> None:
     """Load every operation that a graph from another process may name."""
-    _ROOMS.load()
+    _LAZY.load()
     _VARIABLE.load()
 
 
 if not TYPE_CHECKING:  # or a checker would take every name for one that is there
-    __getattr__, __dir__ = load_family, _ROOMS.listed
+    __getattr__, __dir__ = _LAZY.find, _LAZY.listed
