@@ -20,12 +20,15 @@ from hypothesis import settings
 
 from tests import scheduling
 from tests.often import PROFILES, drawn, function_of, left_out, ring_of
+from wengert.ops import load_families
 
 HERE = Path(__file__).resolve().parent
 
 # A hundred processes import the library: without its bytecode each compiles it, which takes twice as long.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+load_families()  # or the workers, which read files in orders of their own, collect other operations
 
 # Without a clock: how long an example takes on a busy machine says nothing about it.
 for name, most in PROFILES.items():

@@ -243,7 +243,7 @@ def _metrics(built: _Built[E, O], metrics: Metrics[O]) -> dict[str, Callable[[It
 
 def _numbers(x: Measured, batch: Batch[O]) -> Measured:
     """Of the mean over what a `td.Metric` keeps, that: batches keep unlike numbers of values, and some keep none."""
-    if not isinstance(x, Node) or x.signature.operation is not OPERATIONS["mean"]:
+    if not isinstance(x, Node) or x.signature.operation is not OPERATIONS.get("mean"):
         return x
     (of,) = x.operands
     lengths = {values.shape[:1] for values in batch.metric_tensors.values()}
