@@ -1,6 +1,6 @@
 """Deep learning that mypy can check: expressions are data, an interpreter gives them meaning.
 
-Knows: the public names, as a list that somebody wrote.
+Knows: the public names, as a list that somebody wrote, and which executor answers where none is named.
 Refuses to know: any logic.
 
 >>> import wengert as wg

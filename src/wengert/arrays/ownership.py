@@ -1,6 +1,7 @@
 """Ownership of numpy's arrays: private copies, arrays that nobody can write to, and read-only views.
 
-Knows: numpy's flags, and that memory of `bytes` can never be made writeable.
+Knows: numpy's flags, and that memory of `bytes` can never be made writeable; that counts of references tell whether
+anybody else has an array; the order of axes in memory.
 Refuses to know: whose array it is, and when a copy is needed.
 """
 

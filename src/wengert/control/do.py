@@ -487,7 +487,7 @@ class Programmed(Do[A]):
 
 
 class Question(Do[A_co]):
-    """A question to the run's executor about an expression: `forward`, `value`, `predict`, `train` or `gradients`."""
+    """A question to the run's executor about an expression: one of the methods of `Executor`."""
 
     __slots__ = ("arguments", "method")
     in_turn = True

@@ -1,7 +1,7 @@
 """Comparisons, predicates, logic and choice: masks and what is done with them.
 
 Knows: that a mask has no delta, and that `where` sends a delta only to what was chosen.
-Refuses to know: where masks come from.
+Refuses to know: what a mask is for.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Order: sorted lines, the places that sort them, places in a sorted line, and the greatest elements.
+"""Order: sorted lines, the places that sort them, places in a sorted line, the greatest elements, those that are not 0.
 
 Knows: that a place does not change where an element changes a little, so that no delta passes it; that equal elements
 keep their order, and that NaN counts as the greatest, as numpy has it.

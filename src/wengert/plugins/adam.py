@@ -1,7 +1,7 @@
 """Adam and its relatives: steps scaled by running moments of the deltas.
 
-Knows: the formulas of Adam, Adamax, NAdam, RAdam and AMSGrad, and that a learning rate to their left would have no
-effect.
+Knows: the formulas of Adam, Adamax, NAdam, RAdam and AMSGrad, that AdamW is Adam with a weight decay, and that a
+learning rate to their left would have no effect.
 Refuses to know: the learning rate.
 """
 

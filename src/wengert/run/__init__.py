@@ -1,6 +1,6 @@
 """Interpreters, and the questions that they answer.
 
-Knows: their public names, and which one answers where none is named.
+Knows: their public names.
 Refuses to know: operations by name.
 """
 

@@ -3,10 +3,12 @@
 Knows: how values and deltas go from node to node; that binds suspend and resume; that every node is computed
 once and gets its whole delta once, in the reverse of the order of evaluation; that a failure stops
 only the nodes that need the failed one; that a node on which others may still build keeps its value, so that nothing
-is computed twice: Python's counts of references tell these nodes.
+is computed twice: Python's counts of references tell these nodes; that what is too long for a plan goes in parts; that
+who watches a run is told of each node.
 Refuses to know: formulas, weights' optimizers, and what the values are for.
 
-The loops of `loops`, and the programs of `segments`, do nearly all the work; the generators are for what is rare.
+The loops of `loops`, and the programs of `compiled.segment`, do nearly all the work; the generators are for what is
+rare.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Knows: the fast cases of a node, and that the loops are plain functions over dictionaries because nothing in
 Python is faster; that the delta for a tape which came from a `Do` is a sum that is carried out only if
 somebody asks for it; that a node's signature stands for its meaning, so that another meaning is another signature, made
-once, of which fast loops and plans know nothing.
-Refuses to know: binds, open kinds, who waits, which is care that stops the forward loop; who wants other rules.
+once, of which fast loops and plans know nothing; that the settings of weights may bring such.
+Refuses to know: binds, open kinds, who waits, which is care that stops the forward loop; what other rules are for.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The sequential interpreter: one thread, nodes in the order in which they were made. The definition.
 
-Knows: what forward, value, predict, train and gradients mean in terms of one `Evaluation`, and when weights
+Knows: what the questions of an executor mean in terms of one `Evaluation`, and when weights
 are read and committed; that other executors are this interpreter with another `Engine`.
 Refuses to know: how an evaluation computes.
 """

@@ -1,4 +1,4 @@
-"""Programs in the making: of plans, of segments forward and backward, and of whole paths back.
+"""Programs in the making: of plans, segments and cells forward and backward, whole paths back, steps of optimizers.
 
 Knows: that a program is made of shapes, element types and layouts of what it will be given, and that nothing of a
 structure's values or nodes stays with it; that in the backward program of a segment the values are inputs; that when

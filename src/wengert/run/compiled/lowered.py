@@ -1,8 +1,8 @@
 """Structures as programs: forward, backward, and the steps of optimizers, from what is known of their leaves.
 
 Knows: that weights are the first inputs, then literals, then states; that no value is looked at, so that nothing is
-computed and no rule of a user's is called; that all effects come after the last step, and that only the steps of
-optimizers which have promised to be pure are written down.
+computed and no rule of a user's is called that promises nothing; that all effects come after the last step, and that
+only the steps of optimizers which have promised to be pure are written down.
 Refuses to know: when a program is worth making, who runs it, and who commits.
 """
 

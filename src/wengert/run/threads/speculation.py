@@ -6,7 +6,7 @@ others, which may take any time, is a task of its own; that what has been comput
 turn comes, so that nodes, and with them deltas, have the order of one thread, whichever was first; that a bind which
 has ended, time and again, before a thread could have helped proves that no part waited for another one, and that this
 depends on the functions that run, by which a structure is known.
-Refuses to know: threads.
+Refuses to know: how the threads of a pool share work.
 """
 
 from __future__ import annotations
