@@ -170,7 +170,7 @@ def test_cupy_is_told_with_its_devices_and_its_failures(monkeypatch: pytest.Monk
             cuda=SimpleNamespace(runtime=runtime),
             get_default_memory_pool=lambda: pool,
         )
-        monkeypatch.setattr(dispatch, "find_spec", lambda name: made)
+        monkeypatch.setattr(dispatch, "_FIND_SPEC", lambda name: made)
         monkeypatch.setattr(dispatch, "import_module", lambda name: made)
 
     cupy(devices(2))
@@ -188,7 +188,7 @@ def test_cupy_is_told_with_its_devices_and_its_failures(monkeypatch: pytest.Monk
     cupy(SimpleNamespace())
     assert "AttributeError" in doctor._cupy().found
     assert doctor._cupy().advice
-    monkeypatch.setattr(dispatch, "find_spec", lambda name: None)
+    monkeypatch.setattr(dispatch, "_FIND_SPEC", lambda name: None)
     assert dispatch.gpus() is None
     assert not doctor._cupy().advice
 

@@ -112,12 +112,16 @@ def test_they_run_on_several_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     assert min(tasks) > 1
 
 
+def scaling(scale: Any) -> Any:  # Any: a weight, and a cell of one argument
+    return wg.cell(lambda h: wg.tanh(h * scale + 0.3))
+
+
 def scaled(executor: Any) -> list[bytes]:
     """The scales of two chains, to which every launch sends a sum of its own."""
     scales = [SGD(learning_rate=0.1).array_weight(np.linspace(0.4, 1.1, 5, dtype=np.float32)) for _ in "ab"]
     total: Any = 0.0  # Any: a scalar layer
     for scale in scales:
-        cell: Any = wg.cell(lambda h, scale=scale: wg.tanh(h * scale + 0.3))  # Any: a cell of one argument
+        cell = scaling(scale)
         for i in range(4):
             h: Any = wg.lift(np.linspace(i, 1.7, 5, dtype=np.float32))
             for _ in range(6):

@@ -570,13 +570,12 @@ class RowPlaces:
         that is one.
         """
         live = self.live
-        if live is not None:
-            results = wholes + part
-            self._last[table] = max(self._last.get(table, 0), int(live.last[results].max()))
-        if live is None or loose:
-            first = self.sizes.get(table, 0)
-            self.sizes[table] = first + len(wholes)
-            return first
+        if live is None:
+            return self._appended(table, len(wholes))
+        results = wholes + part
+        self._last[table] = max(self._last.get(table, 0), int(live.last[results].max()))
+        if loose:
+            return self._appended(table, len(wholes))
         while self._begun < launch:
             for number, start, count in self._due.pop(self._begun, ()):
                 self._free[number].give(start, count)
@@ -589,6 +588,11 @@ class RowPlaces:
         counts = lengths(starts, len(free))
         for after, start, count in zip(free[starts].tolist(), starts.tolist(), counts.tolist(), strict=True):
             self._due.setdefault(after, []).append((table, first + start, count))
+        return first
+
+    def _appended(self, table: int, count: int) -> int:
+        first = self.sizes.get(table, 0)
+        self.sizes[table] = first + count
         return first
 
     def dropped(self) -> dict[int, list[int]]:
