@@ -257,3 +257,20 @@ def test_a_range_holds_for_a_member_that_is_declared_again() -> None:
     ):
         Both(learning_rate=0.1, momentum=1.5)
     assert inspect.signature(Adam).parameters["beta1"].annotation is float, "a range is no type of its own"
+
+
+@pytest.mark.parametrize(("factor", "rate"), [(-1.0, "-0.1"), (float("nan"), "nan")])
+def test_a_range_is_checked_after_the_plugins_to_the_right_have_computed(factor: float, rate: str) -> None:
+    class Scaled(Plugin):
+        learning_rate: float
+        factor: float
+
+        def __post_init__(self) -> None:
+            vars(self)["learning_rate"] = self.learning_rate * self.factor
+
+    class Theirs(LearningRate, Scaled): ...
+
+    with pytest.raises(PluginError, match=rf"Theirs: learning_rate is {rate}; it has to be a finite number"):
+        Theirs(learning_rate=0.1, factor=factor)
+    negative = float("-0.1")
+    assert Theirs(learning_rate=negative, factor=-2.0).learning_rate == 0.2

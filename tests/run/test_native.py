@@ -105,6 +105,39 @@ RELATIVES = [
 
 
 @needs_compiler
+@pytest.mark.parametrize("of", [0, 1])
+@pytest.mark.parametrize(
+    "state",
+    [np.zeros((8, 8)), np.zeros((8, 8), np.int64), np.float64(0.0), np.zeros((7, 3), np.float32), None],
+)
+def test_a_state_of_another_type_or_shape_is_the_interpreters_and_tears_nothing(state: Any, of: int) -> None:
+    """The loops that change weights would refuse it when another weight has changed already."""
+
+    class Settings(Momentum, LearningRate): ...
+
+    settings = Settings(learning_rate=0.01)
+    found = []
+    for plans in (Plans(worth=3, native=True), None):
+        weights = [settings.array_weight(np.full((8, 8), x, np.float32)) for x in (1.0, 2.0)]
+        loss = wg.sum(wg.tanh(weights[0]) + wg.tanh(weights[1]))
+        executor = wg.run.Sequential(compiled=False) if plans is None else Interpreter(Engine(plans))
+        for i in range(40):
+            loss.train().run(executor)
+            if i == 30:
+                waited()
+        assert plans is None or isinstance(program_of(plans), native.FusedProgram)
+        optimizer: Any = weights[of].optimizer  # Any: its state is known to no checker
+        optimizer.velocity = state
+        before = [w.data.tobytes() for w in weights]
+        try:
+            loss.train().run(executor)
+        except (TypeError, ValueError):
+            assert [w.data.tobytes() for w in weights] == before
+        found.append([w.data.tobytes() for w in weights])
+    assert found[0] == found[1]
+
+
+@needs_compiler
 @pytest.mark.parametrize("settings", RELATIVES, ids=lambda x: type(x).__name__)
 def test_weights_and_moments_change_in_one_loop_with_the_same_bits(settings: Any) -> None:
     """A moment that somebody has stays as it is."""

@@ -72,12 +72,6 @@ class Member:
         hint, ranges = _evaluate(self.owner, self.hint, names)
         return replace(self, hint=hint, ranges=ranges)
 
-    def also(self, other: Member | None) -> Member:
-        """With the ranges of another plugin that declares it, too."""
-        if other is None:
-            return self
-        return replace(self, ranges=tuple(dict.fromkeys((*self.ranges, *other.ranges))))
-
     def __str__(self) -> str:
         return f"{self.owner.__name__}.{self.name}: {self.written}"
 

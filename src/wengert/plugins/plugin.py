@@ -51,9 +51,9 @@ class Plugin(Maker, ABC):
     for what cannot be put together as written, and the ready ones for a number out of its range.
 
     A number of numpy becomes Python's where the annotation says `float` or `int`, so that it changes the element
-    type of no step. Members are set first and their ranges checked, then each plugin's `__post_init__` runs once, bases
-    first and right to left, so that a plugin finds ready what it inherits; it may still assign members. Then the
-    instance is frozen.
+    type of no step. Members are set first. Then comes each plugin once, bases first and right to left, so that it finds
+    ready what it inherits: the ranges of its members are checked, and its `__post_init__` runs, which may still assign
+    members. Then the instance is frozen.
 
     >>> class Rate(Plugin):
     ...     rate: float
@@ -106,10 +106,11 @@ class Plugin(Maker, ABC):
             name: plain(x) for name, x in values.items() if is_number(x) and cls._members[name].is_number
         }
         vars(self).update(values)
-        for name, member in cls._members.items():
-            for numbers in member.ranges:
-                numbers.check(self, name)
         for owner in reversed(cls.__mro__):
+            declared: Mapping[str, Member] = vars(owner).get("_declared", {})
+            for member in declared.values():
+                for numbers in member.ranges:
+                    numbers.check(self, member.name)
             body: Callable[[Plugin], None] | None = vars(owner).get("_body")
             if body is not None:
                 body(self)
@@ -162,5 +163,5 @@ def _merged(cls: type, everything: Sequence[Member]) -> dict[str, Member]:
     for owner in reversed(cls.__mro__):
         for member in everything:
             if member.owner is owner and not member.belongs_to_class:
-                merged[member.name] = member.also(merged.get(member.name))
+                merged[member.name] = member
     return merged

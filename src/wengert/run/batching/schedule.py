@@ -551,9 +551,7 @@ class FreeRows:
 
 
 class RowPlaces:
-    """The rows for results of launches, asked for in their order: each behind all others of its table, or, where it
-    is known until when they are read, in place of rows that nobody reads any more.
-    """
+    """Rows for results of launches, in their order: behind all others of a table, or where nobody reads rows any more."""
 
     def __init__(self, live: Liveness | None) -> None:
         self.live = live
@@ -566,13 +564,11 @@ class RowPlaces:
     def first(self, table: int, loose: bool, launch: int, wholes: Places, part: int) -> int:
         """The first of the rows in a table for one part of the results of a launch; `loose`: the table is a list.
 
-        `wholes`: of each node, its first result. These stand in the order in which their rows become free, as far as
-        that is one.
+        `wholes`: of each node its first result, as far as possible in the order in which their rows become free.
         """
-        live = self.live
-        if live is None:
+        if self.live is None:
             return self._appended(table, len(wholes))
-        results = wholes + part
+        live, results = self.live, wholes + part
         self._last[table] = max(self._last.get(table, 0), int(live.last[results].max()))
         if loose:
             return self._appended(table, len(wholes))

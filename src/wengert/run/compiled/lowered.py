@@ -229,6 +229,7 @@ class Updating:
         self._of = of
         self.weights: list[Weight] = []
         self.names: list[tuple[str, ...]] = []  # of the state of each weight's optimizer
+        self.forms: list[tuple[Aval, ...]] = []  # what these are
         # numbers that commits change, of a weight of each settings object
         self.told: list[tuple[Weight, tuple[str, ...]]] = []
         self.states: list[Any] = []  # Any: the new states of all, in that order, tracers and constants
@@ -241,6 +242,7 @@ class Updating:
         self.required: list[Any] = []  # Any: what fails where the update is refused, tracers
         self._data = {x.var for x in of.data.values()} | of.shared
         self._roots: dict[Var, Roots] = {}
+        self._form_of: dict[tuple[Weight, str], Aval] = {}  # of a state of a weight's optimizer
 
     def steps(self, deltas: Mapping[Weight, Any]) -> list[Any] | None:  # Any: tracers, lazy or constants
         """Arrays that are subtracted from the weights, and the new data of buffers; None if one is unknown."""
@@ -308,6 +310,7 @@ class Updating:
             for name in state:
                 state_of = of.read(partial(_state, weight, name))
                 self.own.append(state_of.var)
+                self._form_of[weight, name] = state_of.var.aval
                 setattr(staged, name, state_of)
             stands: Any = _Weight(weight, of.data[weight], staged, self.named)  # Any: it stands for it
             found[weight] = Update(stands, delta, staged)
@@ -316,6 +319,7 @@ class Updating:
     def _replaced(self, weight: Weight, delta: Any) -> Any:  # Any: as in `steps`
         self.weights.append(weight)
         self.names.append(())
+        self.forms.append(())
         term = delta.replacement()
         return None if term is None else term.after(self._of.data[weight])
 
@@ -329,6 +333,7 @@ class Updating:
             return None
         self.weights.append(weight)
         self.names.append(tuple(before))
+        self.forms.append(tuple(self._form_of[weight, name] for name in before))
         self.states += after.values()
         return step
 

@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, Final, NamedTuple
 
 from wengert.arrays import Value, all_quiet, give_back, is_array, quietly
+from wengert.arrays.abstract import Aval
 from wengert.arrays.changes import Change, carry_out
 from wengert.arrays.ownership import is_turned
 from wengert.arrays.stacked import rows_of
@@ -65,6 +66,7 @@ class Plan(Item):
         self.arrays: list[int] = []  # of those that are changed in place
         self.numbers: list[int] = []
         self.names: list[tuple[str, ...]] = []  # of the states of their optimizers
+        self.forms: list[tuple[Aval, ...]] = []  # what these are
         self.named: list[tuple[int, str]] = []  # weights whose steps ask for their names, and these
         # numbers that commits change, of a weight of each settings object
         self.told: list[tuple[int, tuple[str, ...]]] = []
@@ -117,6 +119,7 @@ class Plan(Item):
         self.updating = updating is not None
         self.early = low.first_step
         self.names = [] if updating is None else updating.names
+        self.forms = [] if updating is None else updating.forms
         self.named = [] if updating is None else [(place[w], w.name) for w in dict.fromkeys(updating.named)]
         self.told = [] if updating is None else [(place[w], names) for w, names in updating.told]
         self.states = any(self.names)
@@ -411,11 +414,13 @@ class Bound:
             except Exception as failure:  # of a user's schedule: the interpreter will say whose it is
                 raise Interrupted from failure
             found += [numbers[name] for name in names]
-        for place, names in zip(self.plan.places, self.plan.names, strict=True):
+        for place, names, forms in zip(self.plan.places, self.plan.names, self.plan.forms, strict=True):
             state = vars(self.weights[place].optimizer)
-            if not all(name in state for name in names):
-                raise Interrupted  # the weight's first step makes the state
-            found += [state[name] for name in names]
+            for name, form in zip(names, forms):  # noqa: B905 # as many
+                x = state.get(name)
+                if not _is_of(x, form):
+                    raise Interrupted  # the weight's first step makes the state, or somebody has set another one
+                found.append(x)
         return found, late
 
     def _kept(
@@ -442,6 +447,13 @@ class Bound:
                 vars(optimizer).update(zip(names, states))  # noqa: B905 # as many of the states as there are names
                 found.append((setattr, weight, "optimizer", optimizer))
         return found
+
+
+def _is_of(x: Value, form: Aval) -> bool:
+    """False of a state which a loop that changes a weight could refuse, when other weights have changed already."""
+    if type(x) is float or type(x) is int:
+        return True
+    return form.form != "number" and getattr(x, "shape", None) == form.shape and bool(x.dtype == form.dtype)
 
 
 class Begun(NamedTuple):

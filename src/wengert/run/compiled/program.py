@@ -114,7 +114,8 @@ class PlanProgram:
         self._frame: Callable[..., tuple[Value, ...]] = scope.pop("frame")
         self._forms = [(sizes_for(b.shape, 0), b.dtype) for b in text.placement.buffers]
         self._numbers = text.numbers
-        self._again: int = sum(prod(x.shape) * x.dtype.itemsize for x in text.again)  # bytes
+        # bytes: of each two arrays
+        self._again: int = 2 * sum(prod(x.shape) * x.dtype.itemsize for x in text.again)
         self.free: list[tuple[Value, ...]] = []  # frames
 
     def outputs(self, inputs: Sequence[Value]) -> tuple[Value, ...]:
