@@ -551,7 +551,7 @@ class FreeRows:
 
 
 class RowPlaces:
-    """Rows for results of launches, in their order: behind all others of a table, or where nobody reads rows any more."""
+    """Rows for results of launches, in order: behind all others of a table, or where nobody reads any more."""
 
     def __init__(self, live: Liveness | None) -> None:
         self.live = live

@@ -123,7 +123,9 @@ class LoweredLoss(Lowering):
         if up is None:
             return Program(self.inputs, b.eqns, outputs, effects=b.effects)
         targets, before = [x.var for x in up.targets], {up.targets[i].var: x for i, x in enumerate(up.before)}
-        return Program(self.inputs, b.eqns, outputs, None, targets, b.effects, before=before, apart=up.own)
+        return Program(
+            self.inputs, b.eqns, outputs, None, targets, b.effects, before=before, apart=[*up.own.values()]
+        )
 
 
 def lowered_in_steps(
@@ -228,21 +230,20 @@ class Updating:
     def __init__(self, of: LoweredLoss) -> None:
         self._of = of
         self.weights: list[Weight] = []
-        self.names: list[tuple[str, ...]] = []  # of the state of each weight's optimizer
-        self.forms: list[tuple[Aval, ...]] = []  # what these are
+        self.names: list[dict[str, Aval]] = []  # of the states of each weight's optimizer, and what they are
         # numbers that commits change, of a weight of each settings object
         self.told: list[tuple[Weight, tuple[str, ...]]] = []
         self.states: list[Any] = []  # Any: the new states of all, in that order, tracers and constants
         self.targets: list[Tracer] = []  # what is changed in place
         self.before: list[Var] = []  # of each of them the input that has its data
-        self.own: list[Var] = []  # inputs that are states: a pure step keeps nothing that is a weight's
+        # inputs that are states: a pure step keeps nothing that is a weight's
+        self.own: dict[tuple[Weight, str], Var] = {}
         self.scalars: list[Any] = []  # Any: new values of weights that are numbers, tracers
         self.named: list[Weight] = []  # those whose steps ask for their names
         self.dropped: list[str] = []  # what a commit has told an optimizer, and its step has no more use for
         self.required: list[Any] = []  # Any: what fails where the update is refused, tracers
         self._data = {x.var for x in of.data.values()} | of.shared
         self._roots: dict[Var, Roots] = {}
-        self._form_of: dict[tuple[Weight, str], Aval] = {}  # of a state of a weight's optimizer
 
     def steps(self, deltas: Mapping[Weight, Any]) -> list[Any] | None:  # Any: tracers, lazy or constants
         """Arrays that are subtracted from the weights, and the new data of buffers; None if one is unknown."""
@@ -309,8 +310,7 @@ class Updating:
             staged = optimizer.staged_with(settings[id(weight.settings)])
             for name in state:
                 state_of = of.read(partial(_state, weight, name))
-                self.own.append(state_of.var)
-                self._form_of[weight, name] = state_of.var.aval
+                self.own[weight, name] = state_of.var
                 setattr(staged, name, state_of)
             stands: Any = _Weight(weight, of.data[weight], staged, self.named)  # Any: it stands for it
             found[weight] = Update(stands, delta, staged)
@@ -318,8 +318,7 @@ class Updating:
 
     def _replaced(self, weight: Weight, delta: Any) -> Any:  # Any: as in `steps`
         self.weights.append(weight)
-        self.names.append(())
-        self.forms.append(())
+        self.names.append({})
         term = delta.replacement()
         return None if term is None else term.after(self._of.data[weight])
 
@@ -332,8 +331,7 @@ class Updating:
         if not _fits(step, weight):
             return None
         self.weights.append(weight)
-        self.names.append(tuple(before))
-        self.forms.append(tuple(self._form_of[weight, name] for name in before))
+        self.names.append({name: self.own[weight, name].aval for name in before})
         self.states += after.values()
         return step
 

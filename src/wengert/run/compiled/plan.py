@@ -65,8 +65,7 @@ class Plan(Item):
         self.places: list[int] = []  # of the weights that have deltas, among all
         self.arrays: list[int] = []  # of those that are changed in place
         self.numbers: list[int] = []
-        self.names: list[tuple[str, ...]] = []  # of the states of their optimizers
-        self.forms: list[tuple[Aval, ...]] = []  # what these are
+        self.names: list[dict[str, Aval]] = []  # of the states of their optimizers, and what they are
         self.named: list[tuple[int, str]] = []  # weights whose steps ask for their names, and these
         # numbers that commits change, of a weight of each settings object
         self.told: list[tuple[int, tuple[str, ...]]] = []
@@ -119,7 +118,6 @@ class Plan(Item):
         self.updating = updating is not None
         self.early = low.first_step
         self.names = [] if updating is None else updating.names
-        self.forms = [] if updating is None else updating.forms
         self.named = [] if updating is None else [(place[w], w.name) for w in dict.fromkeys(updating.named)]
         self.told = [] if updating is None else [(place[w], names) for w, names in updating.told]
         self.states = any(self.names)
@@ -414,9 +412,9 @@ class Bound:
             except Exception as failure:  # of a user's schedule: the interpreter will say whose it is
                 raise Interrupted from failure
             found += [numbers[name] for name in names]
-        for place, names, forms in zip(self.plan.places, self.plan.names, self.plan.forms, strict=True):
+        for place, names in zip(self.plan.places, self.plan.names, strict=True):
             state = vars(self.weights[place].optimizer)
-            for name, form in zip(names, forms):  # noqa: B905 # as many
+            for name, form in names.items():
                 x = state.get(name)
                 if not _is_of(x, form):
                     raise Interrupted  # the weight's first step makes the state, or somebody has set another one
