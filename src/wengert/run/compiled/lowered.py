@@ -123,9 +123,7 @@ class LoweredLoss(Lowering):
         if up is None:
             return Program(self.inputs, b.eqns, outputs, effects=b.effects)
         targets, before = [x.var for x in up.targets], {up.targets[i].var: x for i, x in enumerate(up.before)}
-        return Program(
-            self.inputs, b.eqns, outputs, None, targets, b.effects, before=before, apart=[*up.own.values()]
-        )
+        return Program(self.inputs, b.eqns, outputs, None, targets, b.effects, before, [*up.own.values()])
 
 
 def lowered_in_steps(

@@ -412,9 +412,9 @@ class Bound:
             except Exception as failure:  # of a user's schedule: the interpreter will say whose it is
                 raise Interrupted from failure
             found += [numbers[name] for name in names]
-        for place, names in zip(self.plan.places, self.plan.names, strict=True):
+        for place, forms in zip(self.plan.places, self.plan.names, strict=True):
             state = vars(self.weights[place].optimizer)
-            for name, form in names.items():
+            for name, form in forms.items():
                 x = state.get(name)
                 if not _is_of(x, form):
                     raise Interrupted  # the weight's first step makes the state, or somebody has set another one
