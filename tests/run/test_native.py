@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.run.test_plans_sharing import WithCopies
 from wengert.arrays import compilers, kernels
 from wengert.arrays.compilers import CCompiler, CompilerError, cache_folder, found_compiler
 from wengert.plugins import Adam, AdamW, AMSGrad, LearningRate, Momentum, NAdam, RMSprop
@@ -168,6 +169,25 @@ def test_weights_and_moments_change_in_one_loop_with_the_same_bits(settings: Any
         assert np.array_equal(y[1], z[1])
     assert held
     assert all(np.array_equal(v, copies[name]) for name, v in held.items())
+
+
+@needs_compiler
+def test_a_copy_of_the_data_that_a_step_keeps_stays_as_it_is_in_compiled_loops() -> None:
+    """It was the data themselves, and changed with them."""
+    settings = WithCopies(
+        learning_rate=0.5, keeps=lambda optimizer, d, x: (x * 1.0, optimizer.older * 0.5 + d)
+    )
+    w: Any = settings.array_weight(np.zeros((20, 16)))
+    plans, held = Plans(worth=3, native=True), []
+    for i in range(90):
+        wg.sum(w * 1.5).train().run(Interpreter(Engine(plans)))
+        if i == 70:
+            waited()
+        kept = w.optimizer.last
+        assert not np.shares_memory(kept, w.ref.data)
+        held.append(kept)
+    assert isinstance(program_of(plans), native.FusedProgram)
+    assert all((kept == -0.75 * i).all() for i, kept in enumerate(held))
 
 
 @needs_compiler

@@ -9,11 +9,15 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.run.attacked import OPTIMIZERS, alike
+from tests.run.attacked import OPTIMIZERS, alike, none_interrupted
 from tests.run.counting import Counted
-from tests.run.planned import eager, plain, same
+from tests.run.planned import eager, plain, same, trained
+from tests.run.test_plans import NETWORKS
+from tests.run.test_plans_optimizers import PLANNED
+from wengert.arrays import namespace_of
 from wengert.extend import LazyDelta, Optimizer, Rows, dense, kinds, operation
 from wengert.plugins import SGD, LearningRate, Plugin
+from wengert.run.compiled.plan import Plan
 
 # Any in all: networks are weights and a loss of every column
 
@@ -232,3 +236,97 @@ def test_lazy_deltas_of_somebody_elses_rules(optimizer: str) -> None:
         return (w,), loss
 
     alike(network, steps=6)
+
+
+class KeepingCopies(Optimizer["Copies"], pure=True):
+    """Somebody else's optimizer, which keeps copies of what it is given, and its promise with them."""
+
+    last: Any = 0.0
+    older: Any = 0.0
+
+    def step(self, delta: Any, weight: Any) -> Any:
+        d = dense(delta)
+        self.last, self.older = self.settings.keeps(self, d, weight.data)
+        return super().step(d, weight)
+
+
+class Copies(Plugin):
+    keeps: Callable[..., Any]
+    optimizer: ClassVar[type[Optimizer]] = KeepingCopies
+
+
+class WithCopies(Copies, LearningRate): ...
+
+
+def copies_in(plan: Plan) -> bool:
+    return any(x is np.positive for x in plan.program.run.__globals__.values())
+
+
+KEPT: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {  # what is kept, and the loss
+    "the data": (lambda o, d, x: (x * 1.0, 0.0), lambda w, v, c: wg.sum(w * 1.5)),
+    "a view of a copy": (lambda o, d, x: ((x * 1.0)[::-1], 0.0), lambda w, v, c: wg.sum(w * 1.5)),
+    "a literal": (lambda o, d, x: (d * 1.0, 0.0), lambda w, v, c: w @ c),
+    "data of another": (lambda o, d, x: (d * 1.0, 0.0), lambda w, v, c: w @ v),
+    "a constant": (lambda o, d, x: (d * 1.0, d * 2.0), lambda w, v, c: wg.sum(w)),
+    "a state": (lambda o, d, x: (x * 2.0, o.last * 1.0), lambda w, v, c: wg.sum(w * 1.5)),
+    "equal states": (lambda o, d, x: (x * 2.0, x * 2.0), lambda w, v, c: wg.sum(w * 1.5)),
+    "what is new": (lambda o, d, x: (x * 2.0, o.older + d), lambda w, v, c: wg.sum(wg.square(w))),
+    "a mask": (
+        lambda o, d, x: (namespace_of(x).greater(x, 0.25), o.last * True),
+        lambda w, v, c: wg.sum(w * 1.5),
+    ),
+}
+
+
+def states_kept(executor: Any, name: str, steps: int = 12) -> list[Any]:
+    """The states after each step, which share no memory and do not change later, and the data in the end."""
+    keeps, loss = KEPT[name]
+    settings = WithCopies(learning_rate=0.125, keeps=keeps)
+    weights: list[Any] = [settings.array_weight(np.arange(3.0) / k) for k in (4, 7)]
+    w, v = weights
+    c = wg.literal(np.arange(3.0) - 1.0)
+    held: list[Any] = []
+    then: list[Any] = []
+    for _ in range(steps):
+        loss(w, v, c).train().run(executor)
+        states = [x for of in (w, v) for x in (of.optimizer.last, of.optimizer.older) if np.ndim(x)]
+        arrays = [w.ref.data, v.ref.data, *held, *states]
+        assert not any(np.shares_memory(a, b) for at, a in enumerate(arrays) for b in arrays[:at])
+        held += states
+        then += [np.array(x) for x in states]
+    same(held, then)
+    return [*then, w.data, v.data]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_copy_that_a_step_keeps_is_an_array_of_its_own(name: str) -> None:
+    """A product with 1 is its operand in a plan: the data of a weight were its optimizer's state."""
+    executor, plans = eager(worth=4)
+    with none_interrupted():
+        found = states_kept(executor, name)
+    same(found, states_kept(plain(), name))
+    (plan,) = plans._plans.items()
+    assert plan.updating and plan.worked
+    assert copies_in(plan) is (name not in ("a mask", "a constant", "what is new"))
+
+
+@pytest.mark.parametrize("optimizer", PLANNED)
+def test_states_that_are_new_are_not_copied(optimizer: str) -> None:
+    executor, plans = eager(worth=2)
+    trained(lambda: NETWORKS["classifier"](PLANNED[optimizer]()), executor, 6)
+    (plan,) = plans._plans.items()
+    assert plan.updating and not copies_in(plan)
+
+
+def test_a_state_is_no_array_that_a_run_gives_the_user() -> None:
+    executor, plans = eager(worth=2)
+    settings = WithCopies(learning_rate=0.125, keeps=lambda o, d, x: (d * 1.0, 0.0))
+    w: Any = settings.array_weight(np.ones(3))
+    v = SGD(learning_rate=0.125).array_weight(np.ones(3))
+    for _ in range(6):
+        y = wg.exp(v)
+        _, given = (w @ y).train(also=y).run(executor)
+        kept = given.copy()
+        given[:] = -1.0
+        same([w.optimizer.last], [kept])
+    assert plans.made == 1 and all(plan.updating and plan.worked for plan in plans._plans.items())

@@ -12,6 +12,7 @@ from tests.optimizers import WithAdam, WithNames
 from tests.run.planned import plain, same, trained
 from tests.run.test_plans import NETWORKS
 from tests.run.test_plans_optimizers import ASKED, PLANNED
+from tests.run.test_plans_sharing import WithCopies
 from wengert.errors import ProgramWarning
 from wengert.extend import LazyDelta
 from wengert.plugins import SGD
@@ -150,3 +151,22 @@ def test_without_a_compiler_steps_have_the_same_bits() -> None:
     executor, programs = by_programs(native=False)
     same(kept(executor, WithAdam(learning_rate=0.1)), kept(plain(), WithAdam(learning_rate=0.1)))
     assert programs.made == 2
+
+
+def test_copies_that_a_step_keeps_are_arrays_of_their_own() -> None:
+    """A product with 1 is its operand in a program: the user's delta and the data of the weight were states."""
+
+    def stepped(executor: Any) -> list[Any]:  # Any: as above
+        settings = WithCopies(learning_rate=0.125, keeps=lambda optimizer, d, x: (d * 1.0, x * 1.0))
+        w: Any = settings.array_weight(np.ones((3, 4)))
+        delta, states = np.zeros((3, 4)), []
+        for i in range(8):
+            delta[:] = i
+            wg.apply({w: delta}).run(executor)
+            states.append((w.optimizer.last, w.optimizer.older))
+            assert not any(np.shares_memory(x, y) for x in states[-1] for y in (delta, w.ref.data))
+        return [*(x for pair in states for x in pair), w.data]
+
+    executor, programs = by_programs()
+    same(stepped(executor), stepped(plain()))
+    assert programs.made == 1

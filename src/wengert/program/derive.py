@@ -7,13 +7,15 @@ Refuses to know: where inputs come from, optimizers, buffers, array functions.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from wengert.arrays import HOST
+from wengert.arrays import HOST, copied
 from wengert.arrays.abstract import UNKNOWN, Aval, RowTotals
+from wengert.arrays.infer import infer
 from wengert.arrays.segments import RowSums
 from wengert.graph.kinds import Column, Kind, Role, kind
 from wengert.graph.node import Expression, Node
@@ -21,6 +23,7 @@ from wengert.graph.operation import CELL, Case, Rule, Signature
 from wengert.graph.template import PART, Parts, template_of
 from wengert.lazy import LazyDelta, Product, Replacement, Rows, Term, without_products
 from wengert.program.build import Builder, RecordingNamespace, Tracer, bare
+from wengert.program.memory import aliases
 from wengert.program.program import Argument, Eqn, Function, SourceInfo, Var, at_rows, mentions_rows
 
 Operand = Any  # Any: a slot, or a literal of any type
@@ -446,6 +449,32 @@ def leaving(builder: Builder, delta: Any) -> Any:  # Any: a tracer, a constant o
         return delta
     terms = tuple(builder.opaque(type(term), UNKNOWN, *parts_of_term(term)) for term in delta.terms)
     return builder.opaque(LazyDelta, UNKNOWN, terms, delta.factor, delta.rest)
+
+
+# Any: tracers and constants
+def disjoint(
+    builder: Builder, values: Sequence[Any], before: Sequence[Var], others: Iterable[Any]
+) -> list[Any]:
+    """Values to keep, with copies of what may share memory with others, inputs above all, or with one another.
+
+    A product with 1 is a new array for whoever computes it, but written down as its operand. A value that is what was
+    kept `before`, or a part of that, is no copy.
+    """
+    roots, found = aliases(builder.eqns), []
+    shared = {root for x in others if isinstance(x, Var) for root in roots.get(x, (x,))}
+    for x, old in zip(values, before, strict=True):
+        mutable = isinstance(x, Tracer) and x.var.aval.form not in ("number", "scalar")
+        memory = {*roots.get(x.var, (x.var,))} if mutable else set[Var]()
+        found.append(x if memory <= {old} or memory.isdisjoint(shared) else _copy(builder, x))
+        shared |= memory
+    return found
+
+
+def _copy(builder: Builder, x: Tracer) -> Tracer:
+    """A copy, which is the result of no equal call; of a key of truth values, too, which have no sign."""
+    if builder.on_device or x.var.aval.dtype == bool:
+        return builder.stated(copied, x.var.aval, x)
+    return builder.stated(operator.pos, infer(operator.pos, (x.var.aval,), {}), x)
 
 
 def parts_of_term(term: Term) -> tuple[Any, ...]:  # Any: tracers, variables and constants

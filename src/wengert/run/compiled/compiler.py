@@ -117,7 +117,7 @@ def traced_step(
         step = made.alone(weight, LazyDelta((), 1.0, given) if lazy else given, told)
     if step is None or isinstance(step, LazyDelta):
         return None
-    outputs = bare((step, *made.states))
+    outputs = bare((step, *made.kept(())))
     return Program(low.inputs, low.builder.eqns, outputs), made
 
 

@@ -26,7 +26,7 @@ from wengert.graph.store import Ref
 from wengert.graph.weights import Buffer, Update, Updates, Weight
 from wengert.lazy import LazyDelta, dense
 from wengert.program.build import Builder, Tracer, bare
-from wengert.program.derive import Lowering, Operations, Slot, aval_of_kind, capture, leaving
+from wengert.program.derive import Lowering, Operations, Slot, aval_of_kind, capture, disjoint, leaving
 from wengert.program.memory import Roots, aliases
 from wengert.program.program import Program, SourceInfo, Var
 
@@ -106,8 +106,8 @@ class LoweredLoss(Lowering):
         """The results of the program."""
         if updating is not None:
             self.builder.source = SourceInfo("update", "result")
-            seen = map(updating.apart, [self.value, *self.also])
-            return [*seen, *updating.scalars, *updating.states, *updating.required]
+            seen = [*map(updating.apart, [self.value, *self.also])]
+            return [*seen, *updating.scalars, *updating.kept(seen), *updating.required]
         if self.asked is not None:
             return self.asked
         return [self.value, *self.also, *(self._leaving(w, d) for w, d in self.deltas.items())]
@@ -234,8 +234,7 @@ class Updating:
         self.states: list[Any] = []  # Any: the new states of all, in that order, tracers and constants
         self.targets: list[Tracer] = []  # what is changed in place
         self.before: list[Var] = []  # of each of them the input that has its data
-        # inputs that are states: a pure step keeps nothing that is a weight's
-        self.own: dict[tuple[Weight, str], Var] = {}
+        self.own: dict[tuple[Weight, str], Var] = {}  # inputs that are states, in their order: see `kept`
         self.scalars: list[Any] = []  # Any: new values of weights that are numbers, tracers
         self.named: list[Weight] = []  # those whose steps ask for their names
         self.dropped: list[str] = []  # what a commit has told an optimizer, and its step has no more use for
@@ -260,11 +259,7 @@ class Updating:
                 self._of.builder.source = _update_of(weight)
                 update = updates.get(weight)
                 found.append(self._replaced(weight, delta) if update is None else self._step(weight, update))
-        except (
-            TypeError,
-            AttributeError,
-            WengertError,
-        ):  # it decides by a value, or goes round its namespace
+        except (TypeError, AttributeError, WengertError):  # it decides by a value, or evades its namespace
             return None
         return None if any(step is None for step in found) else found
 
@@ -339,6 +334,11 @@ class Updating:
         The terms of a lazy one are joined as by the interpreter, and subtracted one by one: a sum has other bits.
         """
         return x.joined().of(self._copied) if isinstance(x, LazyDelta) else self._copied(x)
+
+    def kept(self, seen: Sequence[Any]) -> list[Any]:  # Any: as in `states`; what the user gets besides
+        """The new states, in memory that is nobody's: a step may keep a product with 1, as a copy."""
+        others = [*self._of.inputs, *map(bare, seen)]
+        return disjoint(self._of.builder, self.states, [*self.own.values()], others)
 
     def _copied(self, x: Any) -> Any:  # Any: as in `apart`, and keys
         if not isinstance(x, Tracer) or not any(r in self._data for r in self._roots.get(x.var, (x.var,))):
